@@ -75,6 +75,14 @@ with browser() as chromium:
         opened.evaluate("scrollTo(0, 0)")
         times = opened.locator("time").all_inner_texts()
         expect(all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+", time) for time in times), f"times: {times}")
+        # A chart has a scale, an axis with a time, and a legend; causes are rows with their number and what to do.
+        chart = opened.locator("#time figure.chart").first
+        expect(chart.locator(".left span").all_inner_texts()[1:] in (["1", "0"], ["2", "0"]), "the scale of a chart")
+        expect(chart.locator(".legend").all_inner_texts() == ["succeeded", "failed or cancelled"], "its legend")
+        expect(chart.locator(".below time").count() == 1, "the axis has no time")
+        row = opened.locator("#failures tr").nth(1).inner_text()
+        expect("1" in row and "HTTP status 404" in row and "remove the URL" in row, f"a cause: {row}")
+        expect("Pipeline" in opened.locator("#settings").inner_text(), "no pipeline in the settings")
         opened.select_option("#filter", "1")
         expect(opened.locator(".item").count() == 1, "the filter shows what failed")
         opened.select_option("#filter", "all")

@@ -65,7 +65,7 @@ struct ReportFormatTests {
             .split(separator: "\n")
         #expect(lines.first?.hasPrefix("ops@example.com | larder: Batch Frühling (1): 2 failed | ") == true, "\(lines)")
         #expect(lines.first?.contains("'text/plain', 'text/html', 'text/html']") == true, "\(lines)")
-        #expect(lines.dropFirst().first?.hasPrefix("1 of 3 images, 2 failed: ") == true, "\(lines)")
+        #expect(lines.dropFirst().first?.hasPrefix("1 of 3 images, 2 failed, 1 variant each, ") == true, "\(lines)")
         #expect(lines.last == "[('report.html', True)]", "\(lines)")
         let both = try await scene.larder("report", "Frühling", "--mail", "a@b", "--format", "csv")
         #expect(both.code == 2 && both.errorText.contains("no --format"))

@@ -21,8 +21,8 @@ struct ReportPageTests {
         #expect(!page.contains("src=\"http") && !page.contains("href=\"http"), "nothing is loaded from elsewhere")
         #expect(page.contains("<span class=\"state good\">finished</span>"))
         let times = page.matches(of: /<time datetime="[^"]+" title="[^"]+">\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/)
-        #expect(times.count == 2, "opened and finished")
-        #expect(page.contains("1 of 2 images, 1 failed: ") && page.contains("HTTP status 404"))
+        #expect(times.count == 4, "opened, finished, and the beginning of two charts")
+        #expect(page.contains("1 of 2 images, 1 failed, 1 variant each, ") && page.contains("HTTP status 404"))
         #expect(try await Self.faults(page, in: scene) == "")
         // SQL has the placeholders of every file.
         let files = try await scene.sql(
@@ -124,12 +124,13 @@ struct ReportPageTests {
             _ = try await scene.larder(["run", "--batch", "nightly"] + urls).run()
         }
         let second = try await scene.larder("report", "nightly", "--format", "html").text
-        #expect(second.contains("Compared with run 1"))
+        #expect(second.contains("Compared with run 1") && second.contains("<td class=\"long\">median of a job</td>"))
         #expect(try await !scene.larder("report", "nightly@1", "--format", "html").text.contains("Compared with"))
         let both = try await scene.larder("report", "--since", "1h", "--format", "html").text
         #expect(both.contains("<h1>Batches of the last 1h</h1>") && both.contains("2 of 3 images, 1 failed"))
         let lines = try await scene.larder("report", "--since", "1h", "--json").lines.map(fields)
-        #expect(lines.map { $0["batchID"] as? Int } == [1, 2])
+        #expect(lines.map { $0["batchID"] as? Int } == [1, 2, nil] && lines.last?["batches"] as? [Int] == [1, 2])
+        #expect(lines.last?["total"] as? Int == 3 && lines.last?["statistics"] is [String: Any])
         let refused = try await scene.larder("report", "nightly", "--since", "1h")
         #expect(refused.code == 2 && refused.errorText.contains("exclude each other"))
     }

@@ -8,11 +8,12 @@ extension Command {
         summary: "Print the report of a batch, or of the batches of the last hours or days",
         discussion: """
             BATCH is a name or a number; --since 24h takes all batches that were opened in that time instead. The report is
-            text, JSON with the first 1,000 failures (--json is --format json), CSV with a line per stored file or failure,
-            JUnit's XML with a test case per image, or HTML: one file with charts and small pictures that needs no other
-            file. Failures that were discarded are counted, not listed. --files lists the completed jobs instead: text as
-            lines of tab-separated URL, cache key and path in the cache; JSON as one object per job. --mail writes a message
-            with the text and the HTML file for sendmail -t.
+            text, JSON with statistics and the first 1,000 failures (--json is --format json; with --since a line per batch
+            and one of all), CSV with a line per stored file or failure, JUnit's XML with a test case per image, or HTML:
+            one file of at most 5 MB with charts and small pictures that needs no other file. Failures that were discarded
+            are counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, cache
+            key and path in the cache; JSON as one object per job. --mail writes a message with the text and the HTML file
+            for sendmail -t.
             """,
         examples: [
             "larder report spring", "larder report spring --format html -o spring.html",
@@ -46,8 +47,8 @@ extension Command {
         } else {
             switch format {
             case .text where listsFiles, .json where listsFiles: try await writeFiles(source, format, output)
-            case .text: try writeText(source, output)
-            case .json: for report in source.reports { try output.write(try JSONLine.text(report.json) + "\n") }
+            case .text: try await writeText(source, output)
+            case .json: try await writeJSON(source, output)
             case .html: try output.write(try await source.page().text())
             case .csv:
                 try output.write(ReportCSV.header)
@@ -62,10 +63,33 @@ extension Command {
         return .done
     }
 
-    private static func writeText(_ source: ReportSource, _ output: ReportOutput) throws {
-        var text = source.reports.map(TextReport.text).joined(separator: "\n")
-        if source.reports.count != 1 { text = "\(source.title): \(ReportCounts(source.reports).sentence)\n\n" + text }
+    private static func writeText(_ source: ReportSource, _ output: ReportOutput) async throws {
+        let findings = try await source.findings()
+        var text = source.reports.map { TextReport.text($0, source.reports.count == 1 ? findings : nil) }
+            .joined(separator: "\n")
+        if source.reports.count != 1 {
+            let counts = ReportCounts(source.reports)
+            let made = findings?.statistics.variants.reduce(0) { $0 + $1.bytes } ?? 0
+            let sentence = counts.sentence(
+                each: findings?.statistics.variantsEach, variantBytes: made, elapsed: nil)
+            text = "\(source.title): \(sentence)\n\(findings?.text ?? "")\n\(text)"
+        }
         try output.write(text)
+    }
+
+    /// A line per batch; for `--since` then one of all of them.
+    private static func writeJSON(_ source: ReportSource, _ output: ReportOutput) async throws {
+        let findings = try await source.findings()
+        for report in source.reports {
+            var object = report.json
+            if source.isOfOneBatch { object["statistics"] = findings?.json }
+            try output.write(try JSONLine.text(object) + "\n")
+        }
+        guard !source.isOfOneBatch else { return }
+        var all = ReportCounts(source.reports).json
+        all["batches"] = source.reports.map(\.progress.id)
+        all["statistics"] = findings?.json
+        try output.write(try JSONLine.text(all) + "\n")
     }
 
     private static func writeFiles(_ source: ReportSource, _ format: ReportFormat, _ output: ReportOutput) async throws
@@ -86,8 +110,10 @@ extension Command {
 
     private static func writeJUnit(_ source: ReportSource, _ output: ReportOutput) async throws {
         try output.write(ReportJUnit.start)
+        let findings = try await source.findings()
         for report in source.reports {
             try output.write(ReportJUnit.suiteStart(report.progress))
+            if source.isOfOneBatch, let findings { try output.write(ReportJUnit.properties(findings)) }
             for try await record in BatchRecords(of: report.progress.id, in: source.queue) {
                 try output.write(ReportJUnit.testCase(record, of: report.progress))
             }

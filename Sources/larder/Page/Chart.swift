@@ -3,7 +3,7 @@ enum Chart {
     /// A part of a bar.
     struct Part {
         let value: Int
-        /// The class of its colour: `good`, `bad`, `quiet` or `accent`.
+        /// The class of its colour: `good`, `bad`, `warn`, `quiet` or `accent`.
         let kind: String
     }
 
@@ -14,7 +14,7 @@ enum Chart {
         var rects = ""
         for part in parts where part.value > 0 {
             let width = Double(part.value) * 100 / Double(total)
-            rects += rect(x: x, y: 0, width: width, height: 8, part.kind)
+            rects += rect(x: x, y: 0, width: width > 2 ? width - 0.3 : width, height: 8, part.kind)
             x += width
         }
         return "<div class=\"bar\">" + svg(100, 8, label, rects) + "</div>\n"
@@ -27,22 +27,64 @@ enum Chart {
             + svg(100, 8, nil, rect(x: 0, y: 0, width: min(100, width), height: 8, kind)) + "</div>"
     }
 
-    /// Columns from left to right, each with parts from below; a column has a text that shows under the pointer.
-    static func columns(_ columns: [(parts: [Part], text: String)], _ label: String) -> String {
-        let top = max(1, columns.map { $0.parts.reduce(0) { $0 + $1.value } }.max() ?? 1)
-        var rects = ""
+    /// A column of a chart.
+    struct Column {
+        /// Its parts from below, in the order of the legend.
+        let values: [Int]
+        /// What shows under the pointer.
+        let text: String
+    }
+
+    /// Columns from left to right above an axis, with a scale on the left and a legend.
+    ///
+    /// - Parameters:
+    ///   - legend: the name and the kind of each part.
+    ///   - scale: the text of a value of the scale.
+    ///   - ticks: texts below the axis, from its beginning to its end, as markup.
+    ///   - label: what screen readers say instead of the drawing.
+    static func columns(
+        _ title: String, _ columns: [Column], legend: [(name: String, kind: String)], scale: (Int) -> String,
+        ticks: [String], label: String
+    ) -> String {
+        let top = roundTop(columns.map { $0.values.reduce(0, +) }.max() ?? 0)
+        var drawn = ""
+        for y in [0, 50, 100] {
+            drawn += "<line x1=\"0\" x2=\"\(columns.count * 10)\" y1=\"\(y)\" y2=\"\(y)\" class=\"grid\"/>"
+        }
         for (place, column) in columns.enumerated() {
             var y = 100.0
             var parts = ""
-            for part in column.parts where part.value > 0 {
-                let height = Double(part.value) * 100 / Double(top)
+            for (value, entry) in zip(column.values, legend) where value > 0 {
+                let height = Double(value) * 100 / Double(top)
                 y -= height
-                parts += rect(x: Double(place) * 10 + 1, y: y, width: 8, height: height, part.kind)
+                // A gap between the parts, so that they differ without colour.
+                parts += rect(
+                    x: Double(place) * 10 + 1, y: y, width: 8, height: height > 4 ? height - 1 : height, entry.kind)
             }
-            if !parts.isEmpty { rects += "<g><title>\(HTML.escaped(column.text))</title>\(parts)</g>" }
+            if !parts.isEmpty { drawn += "<g><title>\(HTML.escaped(column.text))</title>\(parts)</g>" }
         }
-        return "<figure class=\"chart\">\n" + svg(columns.count * 10, 100, label, rects)
-            + "<figcaption class=\"quiet\">\(HTML.escaped(label))</figcaption>\n</figure>\n"
+        let left = [top, top / 2, 0].map { "<span>\(HTML.escaped(scale($0)))</span>" }
+        return "<figure class=\"chart\">\n<figcaption><b>\(HTML.escaped(title))</b>\n"
+            + legend.map { key($0.kind, HTML.escaped($0.name)) }.joined() + "</figcaption>\n"
+            + "<div class=\"plot\"><div class=\"left\" aria-hidden=\"true\">\(left.joined())</div>\n"
+            + svg(columns.count * 10, 100, label, drawn)
+            + "<div class=\"below\">\(ticks.map { "<span>\($0)</span>" }.joined())</div></div>\n</figure>\n"
+    }
+
+    /// A square of a colour of the chart, and what it means as markup.
+    static func key(_ kind: String, _ meaning: String) -> String {
+        "<span class=\"legend\"><i class=\"key-\(kind)\" aria-hidden=\"true\"></i><span>\(meaning)</span></span>\n"
+    }
+
+    /// The least round number that is not below a value, of which the half is whole and as round: 2, 4, 6, 8, 10, 12, 16,
+    /// 20, 30, 40, 50, 60, 80, 100, 120 …
+    static func roundTop(_ value: Int) -> Int {
+        if let top = [2, 4, 6, 8].first(where: { $0 >= value }) { return top }
+        var unit = 1
+        while true {
+            for step in [10, 12, 16, 20, 30, 40, 50, 60, 80] where unit * step >= value { return unit * step }
+            unit *= 10
+        }
     }
 
     private static func svg(_ width: Int, _ height: Int, _ label: String?, _ content: String) -> String {

@@ -42,7 +42,7 @@ enum HTML {
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"\(escaped(label))\">\n<table>\n<tr>"
         for column in columns {
             guard !column.title.isEmpty else {
-                page += "<td></td>"
+                page += "<td class=\"bars\"></td>"
                 continue
             }
             page += "<th scope=\"col\"\(column.isNumber ? " class=\"number\"" : "")>\(escaped(column.title))</th>"
@@ -51,7 +51,8 @@ enum HTML {
         for row in rows {
             page += "<tr>"
             for (cell, column) in zip(row, columns) {
-                page += "<td class=\"\(column.isNumber ? "number" : "long")\">\(cell)</td>"
+                let kind = column.title.isEmpty ? "bars" : column.isNumber ? "number" : "long"
+                page += "<td class=\"\(kind)\">\(cell)</td>"
             }
             page += "</tr>\n"
         }

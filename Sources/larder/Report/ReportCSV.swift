@@ -6,17 +6,20 @@ enum ReportCSV {
     static let header =
         CSVWriter.line([
             "batch", "url", "outcome", "variant", "key", "path", "format", "width", "height", "bytes", "domain", "code",
-            "message", "attempts", "meta",
+            "message", "attempts", "meta", "meaning", "action",
         ])
 
     static func lines(_ record: StoredRecord, of batch: BatchProgress) -> String {
         let start = [batch.displayName, ShownURL.masked(record.url), record.outcome.rawValue]
-        let end = ["\(record.attempts)", record.meta ?? ""]
+        func end(_ reason: FailureReason?) -> [String] {
+            let advice = reason.map { FailureAdvice(domain: $0.domain, code: $0.code, status: nil) }
+            return ["\(record.attempts)", record.meta ?? "", advice?.meaning ?? "", advice?.action ?? ""]
+        }
         func error(_ reason: FailureReason?) -> [String] {
             reason.map { [$0.domain, "\($0.code)", $0.message] } ?? ["", "", ""]
         }
         guard !record.stored.isEmpty else {
-            return CSVWriter.line(start + ["", "", "", "", "", "", ""] + error(record.error) + end)
+            return CSVWriter.line(start + ["", "", "", "", "", "", ""] + error(record.error) + end(record.error))
         }
         var text = ""
         for file in record.stored {
@@ -26,7 +29,7 @@ enum ReportCSV {
                     file.name ?? "original", file.key, file.path ?? "", file.format ?? "",
                     file.width.map(String.init) ?? "", file.height.map(String.init) ?? "",
                     file.bytes.map(String.init) ?? "",
-                ] + error(failed) + end)
+                ] + error(failed) + end(failed))
         }
         return text
     }

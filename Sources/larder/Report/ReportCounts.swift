@@ -1,3 +1,5 @@
+import Concurrency
+import ImageModel
 import JobQueue
 
 /// The counts of one or several batches.
@@ -24,15 +26,34 @@ struct ReportCounts {
         }
     }
 
-    /// `1,987 of 2,000 images, 13 failed: 718.0 MiB received, 178.0 MiB stored`.
-    var sentence: String {
+    /// The counts of `report --since --format json`.
+    var json: JSONObject {
+        [
+            "total": total, "finished": total - open, "skipped": failed + cancelled, "open": open,
+            "succeeded": succeeded, "failed": failed, "cancelled": cancelled, "discarded": discarded, "fresh": fresh,
+            "retries": retries, "downloads": downloads, "variants": variants, "bytesIn": bytesIn, "bytesOut": bytesOut,
+        ]
+    }
+
+    /// `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received, 178.0 MiB of variants.`
+    ///
+    /// - Parameters:
+    ///   - each: variants per image; nil where images have different ones, or none.
+    ///   - elapsed: nil for several batches.
+    func sentence(each: Int?, variantBytes: Int, elapsed: Duration?) -> String {
         var text = "\(succeeded.grouped) of \(total.grouped) \(total == 1 ? "image" : "images")"
         if failed > 0 { text += ", \(failed.grouped) failed" }
         if cancelled > 0 { text += ", \(cancelled.grouped) cancelled" }
         if open > 0 { text += ", \(open.grouped) open" }
-        text += ": \(ByteCount(bytesIn).text) received, \(ByteCount(bytesOut).text) stored"
-        if variants > 0 { text += " with \(variants.grouped) \(variants == 1 ? "variant" : "variants")" }
-        return text
+        if let each {
+            text += ", \(each.counted("variant")) each"
+        } else if variants > 0 {
+            text += ", \(variants.counted("variant"))"
+        }
+        if let elapsed { text += ", \(ReportPage.milliseconds(Int(elapsed.milliseconds)))" }
+        text += ", \(ByteCount(bytesIn).text) received"
+        if variantBytes > 0 { text += ", \(ByteCount(variantBytes).text) of variants" }
+        return text + "."
     }
 }
 
@@ -46,5 +67,15 @@ extension Int {
             place -= 3
         }
         return (self < 0 ? "-" : "") + String(digits)
+    }
+}
+
+extension BatchStatistics {
+    /// The variants of each image where all jobs used one pipeline, and it has some.
+    var variantsEach: Int? {
+        guard pipelines.count == 1, let spec = try? JSONValue.parse(Array(pipelines[0].spec.utf8)),
+            case .object(let fields) = spec, case .array(let variants)? = fields["variants"], !variants.isEmpty
+        else { return nil }
+        return variants.count
     }
 }

@@ -15,6 +15,30 @@ enum ReportJUnit {
             + "errors=\"0\" skipped=\"\(batch.cancelled)\" time=\"\(seconds)\" timestamp=\"\(escaped(batch.openedAt))\">\n"
     }
 
+    /// The causes of failures, quantiles of the stages in ms, and bytes.
+    static func properties(_ findings: ReportFindings) -> String {
+        let statistics = findings.statistics
+        var properties: [(String, String)] = []
+        for stage in statistics.stages {
+            for (name, value) in [("p50", stage.p50), ("p95", stage.p95), ("p99", stage.p99)] {
+                if let value { properties.append(("\(stage.stage).\(name)Ms", "\(value)")) }
+            }
+        }
+        for cause in statistics.causes {
+            properties.append(
+                ("failed.\(cause.domain) \(cause.code)\(cause.status.map { " \($0)" } ?? "")", "\(cause.items)"))
+        }
+        for size in statistics.variants { properties.append(("bytes.\(size.name)", "\(size.bytes)")) }
+        if let previous = findings.previous {
+            properties.append(("previous.newlyFailed", "\(previous.changes.newlyFailed)"))
+            properties.append(("previous.fixed", "\(previous.changes.fixed)"))
+        }
+        guard !properties.isEmpty else { return "" }
+        return "<properties>\n"
+            + properties.map { "<property name=\"\(escaped($0.0))\" value=\"\(escaped($0.1))\"/>\n" }.joined()
+            + "</properties>\n"
+    }
+
     /// A case per item that ended with the record, so that the cases are as many as `tests`.
     static func testCase(_ record: StoredRecord, of batch: BatchProgress) -> String {
         var text =
@@ -27,7 +51,12 @@ enum ReportJUnit {
             let first = reasons.first
             text += "><failure type=\"\(escaped(first.map { "\($0.domain) \($0.code)" } ?? "unknown"))\" "
             text += "message=\"\(escaped(first?.message ?? ""))\">"
-            text += escaped(reasons.map(\.text).joined(separator: "; ")) + "</failure></testcase>\n"
+            text += escaped(reasons.map(\.text).joined(separator: "; "))
+            if let first {
+                let advice = FailureAdvice(domain: first.domain, code: first.code, status: nil)
+                text += escaped("\n\(advice.meaning). \(advice.action)")
+            }
+            text += "</failure></testcase>\n"
         }
         return String(repeating: text, count: max(1, record.items))
     }

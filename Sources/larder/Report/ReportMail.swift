@@ -20,13 +20,13 @@ struct ReportMail {
         let counts = ReportCounts(page.reports)
         let boundary = "larder-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
         let inner = boundary + "-body"
-        let body = page.reports.map(TextReport.text).joined(separator: "\n")
+        let body = page.reports.map { TextReport.text($0) }.joined(separator: "\n")
         let state = counts.failed > 0 ? "\(counts.failed.grouped) failed" : counts.open > 0 ? "not finished" : "done"
         var mail = "To: \(address)\nSubject: \(Self.header("larder: \(page.title): \(state)"))\n"
         mail += "MIME-Version: 1.0\nAuto-Submitted: auto-generated\n"
         mail += "Content-Type: multipart/mixed; boundary=\"\(boundary)\"\n\n--\(boundary)\n"
         mail += "Content-Type: multipart/alternative; boundary=\"\(inner)\"\n\n"
-        mail += Self.part(inner, "text/plain; charset=utf-8", "\(counts.sentence).\n\n\(body)")
+        mail += Self.part(inner, "text/plain; charset=utf-8", "\(page.sentence)\n\n\(body)")
         mail += Self.part(inner, "text/html; charset=utf-8", page.mailBody) + "--\(inner)--\n"
         mail += Self.part(
             boundary, "text/html; charset=utf-8; name=\"report.html\"", try page.text(),
@@ -61,13 +61,13 @@ struct ReportMail {
 extension ReportPage {
     /// The summary for mail programs, which show neither scripts nor drawings.
     var mailBody: String {
-        let counts = ReportCounts(reports)
         var page = "<!doctype html>\n<html lang=\"en\"><body style=\"font-family: sans-serif\">\n"
-        page += "<h1 style=\"font-size: 20px\">\(HTML.escaped(title))</h1>\n<p>\(HTML.escaped(counts.sentence)).</p>\n"
+        page += "<h1 style=\"font-size: 20px\">\(HTML.escaped(title))</h1>\n<p>\(HTML.escaped(sentence))</p>\n"
         for cause in statistics.causes {
             let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
             page += "<p><b>\(cause.items.grouped) × \(HTML.escaped(advice.meaning))</b><br>"
-            page += "\(HTML.escaped(advice.action))</p>\n<ul>\n"
+            page += "\(Self.advice(advice.action, batch: reports.count == 1 ? reports[0].progress.displayName : nil))"
+            page += "</p>\n<ul>\n"
             for url in cause.examples { page += "<li>\(HTML.escaped(ShownURL.masked(url)))</li>\n" }
             page += "</ul>\n"
         }

@@ -6,26 +6,50 @@ extension ReportPage {
         guard !statistics.timeline.isEmpty else { return "" }
         let slots = Dictionary(statistics.timeline.map { ($0.slot, $0) }) { first, _ in first }
         let width = statistics.slotMilliseconds
-        let last = statistics.timeline.map(\.slot).max() ?? 0
-        let columns = (0...last).map { place -> (parts: [Chart.Part], text: String) in
-            let slot = slots[place]
-            let (good, bad) = (slot?.succeeded ?? 0, slot?.skipped ?? 0)
-            return (
-                [Chart.Part(value: good, kind: "good"), Chart.Part(value: bad, kind: "bad")],
-                "after \(Self.milliseconds(place * width)): \(good.grouped) succeeded, \(bad.grouped) failed or cancelled"
-            )
+        // At least 20, so that a column of a short run is not as wide as the chart.
+        let last = max(19, statistics.timeline.map(\.slot).max() ?? 0)
+        let items = (0...last).map { place -> Chart.Column in
+            let (good, bad) = (slots[place]?.succeeded ?? 0, slots[place]?.skipped ?? 0)
+            let text = "\(good.grouped) succeeded, \(bad.grouped) failed or cancelled"
+            return Chart.Column(values: [good, bad], text: "after \(Self.milliseconds(place * width)): \(text)")
         }
-        let top = statistics.timeline.map { $0.succeeded + $0.skipped }.max() ?? 0
-        var page = Chart.columns(
-            columns,
-            "Items that ended in each \(Self.milliseconds(width)) from the first to the last, "
-                + "at most \(top.grouped)")
-        page += stages
+        let ended = statistics.timeline.reduce(0) { $0 + $1.succeeded + $1.skipped }
+        let ticks = ticks((last + 1) * width)
+        return "<div class=\"charts\">\n"
+            + Chart.columns(
+                "Items per \(Self.milliseconds(width))", items,
+                legend: [("succeeded", "good"), ("failed or cancelled", "bad")], scale: \.grouped, ticks: ticks,
+                label: "\(ended.counted("item")) over \(Self.milliseconds((last + 1) * width))")
+            + stageTimeline(slots, last, width, ticks) + "</div>\n" + stages + slowest
+    }
+
+    /// The beginning, the middle and the end of a span of ms.
+    private func ticks(_ span: Int) -> [String] {
+        [statistics.startedAt.map(Self.time) ?? "0", "+\(Self.milliseconds(span / 2))", "+\(Self.milliseconds(span))"]
+    }
+
+    private func stageTimeline(
+        _ slots: [Int: BatchStatistics.TimelineSlot], _ last: Int, _ width: Int, _ ticks: [String]
+    ) -> String {
+        let names = ["wait", "fetch", "transcode", "store"]
+        let columns = (0...last).map { place -> Chart.Column in
+            let slot = slots[place]
+            let values = [slot?.wait ?? 0, slot?.fetch ?? 0, slot?.transcode ?? 0, slot?.store ?? 0]
+            let times = zip(names, values).map { "\($0) \(Self.milliseconds($1))" }.joined(separator: ", ")
+            return Chart.Column(values: values, text: "after \(Self.milliseconds(place * width)): \(times)")
+        }
+        guard columns.contains(where: { $0.values.contains { $0 > 0 } }) else { return "" }
+        return Chart.columns(
+            "Mean time of a job", columns, legend: Array(zip(names, ["quiet", "accent", "warn", "good"])),
+            scale: { $0 == 0 ? "0" : Self.milliseconds($0) }, ticks: ticks,
+            label: "Mean times of the stages of the jobs that ended then")
+    }
+
+    private var slowest: String {
         let slow = statistics.slowest
-        guard !slow.isEmpty else { return page }
-        page += "<h3>Slowest jobs</h3>\n"
+        guard !slow.isEmpty else { return "" }
         let longest = slow.map(\.total).max() ?? 0
-        return page
+        return "<h3>Slowest jobs</h3>\n"
             + HTML.table(
                 "Slowest jobs",
                 [
@@ -93,15 +117,16 @@ extension ReportPage {
             page += HTML.table(
                 "Variants",
                 [
-                    .text("Variant"), .number("Files"), .number("Originals"), .text(""), .number("Variant"), .text(""),
-                    .number("Of the originals"),
+                    .text("Variant"), .number("Files"), .number("Originals"), .text(""), .number("Variants"), .text(""),
+                    .number("Saved"), .number("Of the originals"),
                 ],
                 statistics.variants.map { variant in
                     let share = variant.originals > 0 ? variant.bytes * 1_000 / variant.originals : 0
                     return [
                         HTML.escaped(variant.name), variant.files.grouped, ByteCount(variant.originals).text,
                         Chart.bar(variant.originals, of: most, "quiet"), ByteCount(variant.bytes).text,
-                        Chart.bar(variant.bytes, of: most), "\(Double(share) / 10) %",
+                        Chart.bar(variant.bytes, of: most), Self.saved(variant.originals - variant.bytes),
+                        "\(Double(share) / 10) %",
                     ]
                 })
         }
@@ -113,35 +138,6 @@ extension ReportPage {
                 statistics.largest.map {
                     [Self.url($0.url), ByteCount($0.bytes).text, Chart.bar($0.bytes, of: most)]
                 })
-    }
-
-    var comparison: String {
-        guard let previous, let progress = reports.first?.progress else { return "" }
-        func row(_ name: String, _ now: Int, _ before: Int, _ text: (Int) -> String) -> [String] {
-            let change = now - before
-            return [
-                HTML.escaped(name), text(before), text(now),
-                change == 0 ? "–" : (change > 0 ? "+" : "−") + text(abs(change)),
-            ]
-        }
-        let size = { (bytes: Int) in ByteCount(bytes).text }
-        let count = { (items: Int) in items.grouped }
-        return "<p class=\"quiet\">Compared with run \(previous.run), opened \(Self.time(previous.openedAt)).</p>\n"
-            + HTML.table(
-                "Previous run",
-                [.text("Count"), .number("Run \(previous.run)"), .number("Run \(progress.run)"), .number("Change")],
-                [
-                    row("items", progress.total, previous.total, count),
-                    row("succeeded", progress.succeeded, previous.succeeded, count),
-                    row("failed", progress.failed, previous.failed, count),
-                    row("fresh", progress.fresh, previous.fresh, count),
-                    row("retries", progress.retries, previous.retries, count),
-                    row("received", progress.bytesIn, previous.bytesIn, size),
-                    row("stored", progress.bytesOut, previous.bytesOut, size),
-                    row(
-                        "elapsed", Int(progress.elapsed.components.seconds),
-                        Int(previous.elapsed.components.seconds), Self.seconds),
-                ])
     }
 
     var batches: String {
@@ -162,29 +158,8 @@ extension ReportPage {
             })
     }
 
-    var settings: String {
-        var page = ""
-        for pipeline in statistics.pipelines where pipeline.name != "original" {
-            page += "<details><summary>\(HTML.escaped(pipeline.name)), version \(pipeline.version)</summary>\n"
-            page += "<pre tabindex=\"0\">\(HTML.escaped(pipeline.spec))</pre></details>\n"
-        }
-        if !statistics.retries.isEmpty {
-            page += "<h3>Retried attempts</h3>\n"
-            page += HTML.table(
-                "Retried attempts", [.text("Error"), .number("Attempts")],
-                statistics.retries.map { retry in
-                    let advice = FailureAdvice(domain: retry.domain, code: retry.code, status: nil)
-                    return [
-                        "\(HTML.escaped(advice.meaning)) <code>\(HTML.escaped(retry.domain)) \(retry.code)</code>",
-                        retry.items.grouped,
-                    ]
-                })
-        }
-        return page
-    }
-
-    private static func milliseconds(_ value: Int) -> String {
-        value < 10_000 ? "\(value.grouped) ms" : seconds(value / 1_000)
+    private static func saved(_ bytes: Int) -> String {
+        bytes >= 0 ? ByteCount(bytes).text : "<span class=\"warn\">−\(ByteCount(-bytes).text)</span>"
     }
 }
 

@@ -8,7 +8,7 @@ struct ReportPage {
     let reports: [BatchReport]
     let statistics: BatchStatistics
     /// The run of the same name before, of a report on one batch.
-    let previous: BatchProgress?
+    let previous: PreviousRun?
     let title: String
     var gallery: ReportGallery
     /// Whether `larder serve` answers with the page, which then shows files of the cache.
@@ -25,9 +25,9 @@ struct ReportPage {
             + "script-src '\(Self.scriptHash)'; base-uri 'none'; form-action 'none'"
         let sections: [(id: String, title: String, content: String)] = [
             ("images", "Images", images), ("failures", "Failures", failures(counts)),
-            ("time", "Time", time), ("origins", "Origins", origins), ("sizes", "Sizes", sizes),
-            ("previous", "Previous run", comparison), ("batches", "Batches", batches),
-            ("settings", "Pipelines", settings),
+            ("previous", "Previous run", comparison), ("time", "Time", time), ("origins", "Origins", origins),
+            ("sizes", "Sizes", sizes), ("retries", "Retries and blocklist", retries),
+            ("batches", "Batches", batches), ("settings", "Settings", settings),
         ].filter { !$0.content.isEmpty }
         var page = """
             <!doctype html>
@@ -45,7 +45,10 @@ struct ReportPage {
             <header><strong>Larder</strong><nav aria-label="Sections">
 
             """
-        for section in sections { page += "<a href=\"#\(section.id)\">\(section.title)</a>\n" }
+        for section in sections {
+            let count = section.id == "failures" && counts.failed > 0 ? " <b>\(counts.failed.grouped)</b>" : ""
+            page += "<a href=\"#\(section.id)\">\(section.title)\(count)</a>\n"
+        }
         page += "</nav></header>\n<main id=\"main\" tabindex=\"-1\">\n<h1>\(HTML.escaped(title))</h1>\n"
         page += summary(counts)
         for section in sections {
@@ -76,7 +79,7 @@ struct ReportPage {
             if let finished = progress.finishedAt { page += ", finished \(Self.time(finished))" }
             page += "</span></p>\n"
         }
-        page += "<p class=\"sentence\">\(HTML.escaped(counts.sentence)).</p>\n"
+        page += "<p class=\"sentence\">\(HTML.escaped(sentence))</p>\n"
         page += Chart.shares(
             [
                 Chart.Part(value: counts.succeeded, kind: "good"), Chart.Part(value: counts.failed, kind: "bad"),
@@ -84,51 +87,38 @@ struct ReportPage {
             ],
             "\(counts.succeeded.grouped) succeeded, \(counts.failed.grouped) failed, "
                 + "\(counts.cancelled.grouped) cancelled, \(counts.open.grouped) open")
-        let discarded = counts.discarded > 0 ? ", \(counts.discarded.grouped) of them discarded" : ""
+        page += "<p class=\"keys\">"
+        let kinds = [
+            ("good", counts.succeeded, "succeeded"), ("bad", counts.failed, "failed"),
+            ("quiet", counts.cancelled, "cancelled"), ("none", counts.open, "open"),
+        ]
+        for (kind, count, name) in kinds where count > 0 || kind == "good" {
+            page += Chart.key(kind, "<b>\(count.grouped)</b> \(name)")
+        }
+        return page + "</p>\n" + HTML.tiles(tiles(counts))
+    }
+
+    /// The summary: `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received …`
+    var sentence: String {
+        ReportCounts(reports).sentence(
+            each: statistics.variantsEach, variantBytes: statistics.variants.reduce(0) { $0 + $1.bytes },
+            elapsed: reports.count == 1 ? reports.first?.progress.elapsed : nil)
+    }
+
+    private func tiles(_ counts: ReportCounts) -> [(name: String, value: String, kind: String?)] {
+        let made = statistics.variants.reduce(0) { $0 + $1.bytes }
         var tiles: [(String, String, String?)] = [
-            ("succeeded", counts.succeeded.grouped, counts.succeeded > 0 ? "good" : nil),
-            ("failed\(discarded)", counts.failed.grouped, counts.failed > 0 ? "bad" : nil),
-            ("cancelled", counts.cancelled.grouped, nil), ("open", counts.open.grouped, nil),
-            ("fresh, not loaded again", counts.fresh.grouped, nil), ("downloads", counts.downloads.grouped, nil),
+            ("fresh, not loaded again", counts.fresh.grouped, nil), ("discarded", counts.discarded.grouped, nil),
+            ("downloads", counts.downloads.grouped, nil), ("received", ByteCount(counts.bytesIn).text, nil),
+            ("variants", counts.variants.grouped, nil), ("of variants", ByteCount(made).text, nil),
             ("retries", counts.retries.grouped, counts.retries > 0 ? "warn" : nil),
-            ("variants", counts.variants.grouped, nil), ("received", ByteCount(counts.bytesIn).text, nil),
-            ("stored", ByteCount(counts.bytesOut).text, nil),
         ]
         if let progress = reports.first?.progress, reports.count == 1 {
-            tiles.append(("elapsed", Self.seconds(Int(progress.elapsed.components.seconds)), nil))
             tiles.append(("items per second", "\((progress.rate * 10).rounded() / 10)", nil))
+            if let p50 = progress.p50 { tiles.append(("median of a job", Self.milliseconds(Int(p50)), nil)) }
+            if let p95 = progress.p95 { tiles.append(("95 % of jobs", Self.milliseconds(Int(p95)), nil)) }
         }
-        return page + HTML.tiles(tiles.filter { $0.1 != "0" || ["succeeded", "failed"].contains($0.0) })
-    }
-
-    private func failures(_ counts: ReportCounts) -> String {
-        guard counts.failed > counts.discarded else {
-            return
-                "<p class=\"quiet\">\(counts.failed == 0 ? "No image failed." : "All failures were discarded.")</p>\n"
-        }
-        let shown = statistics.causes.prefix(Self.shownCauses).map(cause).joined()
-        let rest = statistics.causes.dropFirst(Self.shownCauses)
-        guard !rest.isEmpty else { return shown }
-        return shown + "<details><summary>\(rest.count.counted("more cause"))</summary>\n"
-            + rest.map(cause).joined() + "</details>\n"
-    }
-
-    /// The causes that are seen at once.
-    private static let shownCauses = 8
-
-    /// What failed and what to do in a line or two; the message and examples when it is opened.
-    private func cause(_ cause: BatchStatistics.FailureCause) -> String {
-        let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
-        var page = "<details class=\"cause\"\(statistics.causes.count == 1 ? " open" : "")>\n<summary>"
-        page += "<b>\(HTML.escaped(advice.meaning))</b> <b class=\"bad\">\(cause.items.grouped)</b> "
-        page += "<span class=\"action\">\(HTML.escaped(advice.action))</span></summary>\n<p class=\"quiet\">"
-        page += "\(HTML.escaped(FailureLine.message(cause.message, of: cause.examples.first ?? ""))) "
-        page += "<code>\(HTML.escaped(cause.domain)) \(cause.code)</code>"
-        if cause.origins > 0 { page += ", from \(cause.origins.counted("origin"))" }
-        page += "</p>\n<p>\(cause.examples.count < cause.items ? "The first " : "")"
-        page += "\(cause.examples.count.counted("URL")):</p>\n<ul>\n"
-        for url in cause.examples { page += "<li><code>\(HTML.escaped(ShownURL.masked(url)))</code></li>\n" }
-        return page + "</ul></details>\n"
+        return tiles.filter { $0.1 != "0" && $0.1 != "0 B" }
     }
 
     private static func kind(_ state: BatchProgress.State) -> String {
@@ -139,8 +129,14 @@ struct ReportPage {
         }
     }
 
-    /// `3m 20s`.
-    static func seconds(_ seconds: Int) -> String { ProgressText.time(seconds) }
+    /// `850 ms`, `4.5 s`, `3m 20s`.
+    static func milliseconds(_ value: Int) -> String {
+        switch value {
+        case ..<1_000: "\(value) ms"
+        case ..<60_000: "\(Double(value / 100) / 10) s"
+        default: ProgressText.time(value / 1_000)
+        }
+    }
 
     /// A time of ISO 8601, which the script shows as the reader's.
     static func time(_ text: String) -> String {
@@ -148,6 +144,10 @@ struct ReportPage {
         return "<time datetime=\"\(iso)\" title=\"\(iso)\">\(iso)</time>"
     }
 
-    /// A URL for a cell.
-    static func url(_ url: String) -> String { "<code>\(HTML.escaped(ShownURL.masked(url)))</code>" }
+    /// A URL for a cell, its middle left out where it is long.
+    static func url(_ url: String) -> String {
+        let text = ShownURL.masked(url)
+        let shown = text.count <= 200 ? text : "\(text.prefix(120))…\(text.suffix(60))"
+        return "<code>\(HTML.escaped(shown))</code>"
+    }
 }

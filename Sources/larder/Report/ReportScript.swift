@@ -78,8 +78,10 @@ enum ReportScript {
           chosen.sort(orders[order]);
           shown = 0;
           gallery.replaceChildren();
-          // Two rows before the sections below, unless there is nothing to see in these.
-          more(words === "" && filter === "all" && order === "pictures" && data.isShort ? 12 : portion);
+          // Two rows, but six images at least, before the sections below, unless there is nothing to see in these.
+          const columns = getComputedStyle(gallery).gridTemplateColumns.split(" ").length;
+          const few = columns * Math.max(2, Math.ceil(6 / columns));
+          more(words === "" && filter === "all" && order === "pictures" && data.isShort ? few : portion);
         }
 
         for (const element of document.querySelectorAll("time")) element.textContent = localTime(element.dateTime);

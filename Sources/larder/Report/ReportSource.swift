@@ -41,6 +41,9 @@ struct ReportSource {
     /// The most pictures of a page by default.
     static let thumbnails = 1_000
 
+    /// Whether BATCH is given instead of `--since`.
+    var isOfOneBatch: Bool { since == nil }
+
     /// Whether every batch is over and every item succeeded.
     var isWell: Bool {
         reports.allSatisfy { $0.progress.isOver && $0.progress.open == 0 && $0.progress.skipped == 0 }
@@ -83,16 +86,24 @@ struct ReportSource {
         return page
     }
 
-    /// The run before of a report on one batch; nil when there is none, or it is past its retention.
-    private func previous() async throws -> BatchProgress? {
-        guard since == nil, let progress = reports.first?.progress, let name = progress.name, progress.run > 1 else {
-            return nil
-        }
+    /// The statistics, and the comparison with the run before; nil for a login that may not read what they need, as a
+    /// worker's.
+    func findings() async throws -> ReportFindings? {
         do throws(QueueError) {
-            return try await queue.progress(of: .name("\(name)@\(progress.run - 1)"))
+            let statistics = try await queue.statistics(of: reports.map(\.progress.id))
+            return ReportFindings(statistics: statistics, previous: try await previous())
         } catch {
-            guard error.code == .unknownBatch else { throw error }
+            guard error.isDenied else { throw error }
             return nil
         }
+    }
+
+    /// The run before of a report on one batch; nil when there is none, or it is past its retention.
+    private func previous() async throws(QueueError) -> PreviousRun? {
+        guard since == nil, let progress = reports.first?.progress,
+            let before = try await queue.previousRun(of: progress)
+        else { return nil }
+        return PreviousRun(
+            progress: before, changes: try await queue.comparison(of: progress.id, with: before.id))
     }
 }

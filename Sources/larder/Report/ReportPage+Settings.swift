@@ -1,0 +1,66 @@
+import ImageModel
+import JobQueue
+
+/// What the batch ran with, what was tried again, and what is blocked since.
+extension ReportPage {
+    var retries: String {
+        var page = ""
+        if !statistics.retries.isEmpty {
+            page += "<h3>Attempts that failed and were repeated</h3>\n"
+            page += HTML.table(
+                "Repeated attempts", [.number("Attempts"), .text("Error")],
+                statistics.retries.map { retry in
+                    let advice = FailureAdvice(domain: retry.domain, code: retry.code, status: nil)
+                    return [retry.items.grouped, Self.error(advice, retry.domain, retry.code)]
+                })
+        }
+        let refused = reports.reduce(0) { $0 + $1.progress.blocked }
+        if refused > 0 {
+            page += "<p>\(refused.counted("item")) \(refused == 1 ? "was" : "were") not tried: "
+            page += "the URL was on the blocklist before.</p>\n"
+        }
+        guard statistics.blockCount > 0 else {
+            return page.isEmpty ? "" : page + "<p class=\"quiet\">No URL is blocked by these failures.</p>\n"
+        }
+        page += "<h3>Blocked by these failures: \(statistics.blockCount.counted("URL"))</h3>\n"
+        page += HTML.table(
+            "Blocked URLs", [.text("URL"), .text("Error"), .number("Failures"), .text("Until")],
+            statistics.blocks.map { block in
+                let advice = FailureAdvice(domain: block.domain, code: block.code, status: nil)
+                return [
+                    Self.url(block.url), Self.error(advice, block.domain, block.code), block.fails.grouped,
+                    Self.time(block.until),
+                ]
+            })
+        return page + "<p class=\"quiet\"><code>larder blocklist list</code> shows all, "
+            + "<code>larder blocklist remove URL</code> ends a block.</p>\n"
+    }
+
+    private static func error(_ advice: FailureAdvice, _ domain: String, _ code: Int) -> String {
+        "\(HTML.escaped(advice.meaning)) <code>\(HTML.escaped(domain)) \(code)</code>"
+    }
+
+    var settings: String {
+        var rows: [[String]] = []
+        for used in statistics.options where used.options != 0 || statistics.options.count > 1 {
+            let names = used.names.joined(separator: ", ")
+            rows.append([
+                "Options of \(used.items.counted("item"))",
+                names.isEmpty ? "none" : "<code>\(HTML.escaped(names))</code>",
+            ])
+        }
+        for worker in statistics.workers {
+            rows.append([
+                "Worker <code>\(HTML.escaped(worker.name))</code>",
+                "\(worker.jobs.counted("job")) with \(worker.slots.counted("slot")) on "
+                    + "<code>\(HTML.escaped(worker.host))</code>, larder \(HTML.escaped(worker.version))",
+            ])
+        }
+        var page = rows.isEmpty ? "" : HTML.table("Settings", [.text("Setting"), .text("Value")], rows)
+        for pipeline in statistics.pipelines where pipeline.name != "original" {
+            page += "<details><summary>Pipeline \(HTML.escaped(pipeline.name)), version \(pipeline.version)</summary>\n"
+            page += "<pre tabindex=\"0\">\(HTML.escaped(pipeline.spec))</pre></details>\n"
+        }
+        return page
+    }
+}

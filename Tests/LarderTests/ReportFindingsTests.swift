@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// What a report says beside its counts; each form says the same.
+@Suite(.timeLimit(.minutes(5)))
+struct ReportFindingsTests {
+    private static func statistics(_ batch: String, in scene: Scene) async throws -> [String: Any] {
+        let line = try #require(try await scene.larder("report", batch, "--json").lines.last)
+        #expect(try await OutputSchema.faults([("report", line)]) == "")
+        return try #require(try fields(line)["statistics"] as? [String: Any])
+    }
+
+    @Test func `every form says what failed newly and what was fixed since the run before`() async throws {
+        let scene = try await Scene()
+        let good = try scene.serve("plain.jpg", at: "/good.jpg")
+        let (fixed, broken) = (scene.origin.url("/fixed.jpg"), scene.origin.url("/broken.jpg?sig=secret"))
+        let run = ["run", "--batch", "nightly", "--retries", "0", "--variant", Variants.small]
+        _ = try await scene.larder(run + [good, fixed, broken]).run()
+        _ = try await scene.sql(
+            "UPDATE larder_data.job_history SET outcome = 1 WHERE url LIKE '%broken%' RETURNING 1")
+        _ = try scene.serve("plain.jpg", at: "/fixed.jpg")
+        _ = try await scene.larder(run + [good, fixed, broken]).run()
+
+        let statistics = try await Self.statistics("nightly", in: scene)
+        let previous = try #require(statistics["previous"] as? [String: Any])
+        #expect(previous["run"] as? Int == 1 && previous["p95Ms"] is Double && previous["seconds"] is Double)
+        #expect(previous["newlyFailed"] as? Int == 1 && previous["fixed"] as? Int == 1)
+        #expect(previous["fixedURLs"] as? [String] == [fixed])
+        let masked = broken.replacing("secret", with: "***")
+        #expect(previous["newlyFailedURLs"] as? [String] == [masked])
+        let cause = try #require((statistics["causes"] as? [[String: Any]])?.first)
+        #expect(cause["status"] as? Int == 404 && cause["items"] as? Int == 1)
+        #expect(cause["examples"] as? [String] == [masked])
+        let origin = try #require((cause["byOrigin"] as? [[String: Any]])?.first)
+        #expect(origin["origin"] as? String == "http://127.0.0.1:\(scene.origin.port)" && origin["items"] as? Int == 1)
+        #expect((statistics["timeline"] as? [[String: Any]])?.first?["transcode"] is Int)
+        #expect(try await Self.statistics("nightly@1", in: scene)["previous"] is NSNull)
+
+        let text = try await scene.larder("report", "nightly").text
+        #expect(text.contains("  compared with run 1: 2 failed then, 1 newly failed, 1 fixed\n"), "\(text)")
+        #expect(text.contains("\n  variant small: ") && text.contains("\n  fetch: p50 "), "\(text)")
+        let page = try await scene.larder("report", "nightly", "--format", "html").text
+        #expect(page.contains("1 URL newly failed") && page.contains("1 URL fixed"))
+        #expect(page.contains("HTTP status 404</b>") && !page.contains("secret"))
+        let junit = try await scene.larder("report", "nightly", "--format", "junit").text
+        #expect(junit.contains("<property name=\"previous.newlyFailed\" value=\"1\"/>"))
+        #expect(junit.contains("<property name=\"failed.SDWebImageErrorDomain 2001 404\" value=\"1\"/>"))
+        #expect(junit.contains("The image is not there") || junit.contains("Open one of the URLs"))
+        let csv = try await scene.larder("report", "nightly", "--format", "csv").text
+        #expect(csv.contains("\"meta\",\"meaning\",\"action\"\r\n") && csv.contains("\"The origin answered with an error\""))
+    }
+
+    @Test func `a report has the URLs that its failures blocked, options, workers and pipelines`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/text.jpg", .body(Array("<html>".utf8)))
+        let text = scene.origin.url("/text.jpg")
+        _ = try await scene.larder(
+            "run", "--batch", "b's", "--options", "HighPriority", "--variant", Variants.small, text,
+            try scene.serve("plain.jpg", at: "/a.jpg"))
+        let statistics = try await Self.statistics("b's", in: scene)
+        #expect(statistics["blockCount"] as? Int == 1)
+        let block = try #require((statistics["blocks"] as? [[String: Any]])?.first)
+        #expect(block["url"] as? String == text && block["code"] as? Int == 1001 && block["fails"] as? Int == 1)
+        let options = try #require((statistics["options"] as? [[String: Any]])?.first)
+        #expect(options["options"] as? [String] == ["HighPriority"] && options["items"] as? Int == 2)
+        #expect((statistics["workers"] as? [[String: Any]])?.first?["jobs"] as? Int == 2)
+        let page = try await scene.larder("report", "b's", "--format", "html").text
+        #expect(page.contains("Blocked by these failures: 1 URL") && page.contains("<code>HighPriority</code>"))
+        #expect(page.contains("2 jobs with") && page.contains("<summary>Pipeline "))
+        #expect(try await scene.larder("report", "b's").text.contains("  blocklist: 1 URL blocked by these failures\n"))
+        // An operator's block is none of the failures'.
+        _ = try await scene.larder("blocklist", "add", text, "--for", "30d")
+        #expect(try await Self.statistics("b's", in: scene)["blockCount"] as? Int == 0)
+    }
+
+    @Test func `a login of a worker gets the counts without statistics`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("run", "--batch", "b", try scene.serve("plain.jpg", at: "/a.jpg"))
+        let login = "larder_test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+        _ = try await scene.sql("CREATE ROLE \(login) LOGIN PASSWORD '\(login)'")
+        _ = try await scene.sql("GRANT larder_worker TO \(login)")
+        var command = scene.larder(["report", "b", "--json"])
+        command.environment["LARDER_DATABASE_URL"] = scene.database.url + "&user=\(login)&password=\(login)"
+        let line = try #require(try await command.run().lines.last)
+        #expect(try fields(line)["succeeded"] as? Int == 1 && fields(line)["statistics"] is NSNull)
+        #expect(try await OutputSchema.faults([("report", line)]) == "")
+        command.arguments = ["report", "b"]
+        #expect(try await command.run().text.contains("  succeeded: 1\n"))
+        _ = try await scene.sql("REVOKE larder_worker FROM \(login)")
+        _ = try await scene.sql("DROP ROLE \(login)")
+    }
+
+    @Test(arguments: [(0, 2), (2, 2), (3, 4), (9, 10), (11, 12), (99, 100), (101, 120), (99_000, 100_000)])
+    func `the top of a scale is round and its half is whole`(value: Int, top: Int) {
+        #expect(Chart.roundTop(value) == top)
+    }
+
+    @Test func `advice shows commands as code, with the name of the batch as a word of the shell`() {
+        let advice = "Check <it>, then larder retry BATCH. --max-body raises the limit."
+        #expect(
+            ReportPage.advice(advice, batch: "it's & more")
+                == "Check &lt;it&gt;, then <code>larder retry &#39;it&#39;\\&#39;&#39;s &amp; more&#39;</code>. "
+                + "<code>--max-body</code> raises the limit.")
+        #expect(ReportPage.advice("larder retry BATCH.", batch: nil) == "<code>larder retry BATCH</code>.")
+        #expect(
+            ReportPage.advice("larder queue limit reduces it; larder health shows it.", batch: nil)
+                == "<code>larder queue limit</code> reduces it; <code>larder health</code> shows it.")
+        #expect(ShellWord.quoted("spring-2026") == "spring-2026" && ShellWord.quoted("-x") == "'-x'")
+    }
+}
