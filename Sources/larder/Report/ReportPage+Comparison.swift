@@ -14,7 +14,7 @@ extension ReportPage {
         guard let previous, let progress = reports.first?.progress else { return "" }
         let before = previous.progress
         func row(_ name: String, _ now: Int?, _ then: Int?, _ text: (Int) -> String) -> [String]? {
-            guard now != nil || then != nil else { return nil }
+            guard now ?? 0 != 0 || then ?? 0 != 0 else { return nil }
             let change = (now ?? 0) - (then ?? 0)
             return [
                 HTML.escaped(name), then.map(text) ?? "–", now.map(text) ?? "–",

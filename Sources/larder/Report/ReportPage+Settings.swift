@@ -8,10 +8,10 @@ extension ReportPage {
         if !statistics.retries.isEmpty {
             page += "<h3>Attempts that failed and were repeated</h3>\n"
             page += HTML.table(
-                "Repeated attempts", [.number("Attempts"), .text("Error")],
+                "Repeated attempts", [.text("Error"), .number("Attempts")],
                 statistics.retries.map { retry in
                     let advice = FailureAdvice(domain: retry.domain, code: retry.code, status: nil)
-                    return [retry.items.grouped, Self.error(advice, retry.domain, retry.code)]
+                    return [Self.error(advice, retry.domain, retry.code), retry.items.grouped]
                 })
         }
         let refused = reports.reduce(0) { $0 + $1.progress.blocked }

@@ -114,7 +114,7 @@ struct ReportPage {
             ("retries", counts.retries.grouped, counts.retries > 0 ? "warn" : nil),
         ]
         if let progress = reports.first?.progress, reports.count == 1 {
-            tiles.append(("items per second", "\((progress.rate * 10).rounded() / 10)", nil))
+            tiles.append(("items/s", "\((progress.rate * 10).rounded() / 10)", nil))
             if let p50 = progress.p50 { tiles.append(("median of a job", Self.milliseconds(Int(p50)), nil)) }
             if let p95 = progress.p95 { tiles.append(("95 % of jobs", Self.milliseconds(Int(p95)), nil)) }
         }

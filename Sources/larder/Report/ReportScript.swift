@@ -26,7 +26,12 @@ enum ReportScript {
 
         const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
         /** The last part of the path of a URL. */
-        const shortName = (url) => url.split(/[?#]/)[0].split("/").filter((part) => part).pop() || url;
+        const lastPart = (url) => url.split(/[?#]/)[0].split("/").filter((part) => part).pop() || url;
+        /** That part without percent signs, unless it has bytes or characters that cannot be seen. */
+        function shortName(url) {
+          const name = lastPart(url);
+          try { return /[\p{C}\p{Z}]/u.test(decodeURIComponent(name).replaceAll(" ", "")) ? name : decodeURIComponent(name); } catch { return name; }
+        }
         const size = (item) => item.files.reduce((sum, file) => sum + (file.bytes || 0), 0);
         const original = (item) => item.files.find((file) => file.name === "original");
         const variants = (item) => item.files.filter((file) => file.name !== "original" && file.path);
@@ -34,7 +39,7 @@ enum ReportScript {
         const share = (item) => original(item)?.bytes
           ? variants(item).reduce((sum, file) => sum + (file.bytes || 0), 0) / original(item).bytes : 0;
         const facts = (file) => [file.format, file.width ? `${file.width} × ${file.height}` : null,
-          file.bytes === null ? null : bytes(file.bytes), file.unchanged ? "unchanged" : null].filter((part) => part).join(", ");
+          file.bytes === null ? null : bytes(file.bytes), file.unchanged ? "unchanged" : null].filter((part) => part).map((part) => part.replaceAll(" ", "\u00a0")).join(", ");
 
         function tile(item) {
           const first = original(item), made = variants(item).length;

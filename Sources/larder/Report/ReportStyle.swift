@@ -7,8 +7,8 @@ enum ReportStyle {
         section { margin-top: 36px; }
         h2 { font-size: 20px; }
         .sentence { font-size: 18px; margin: 4px 0 12px; } .sentence .bad { font-weight: 600; }
-        .tiles { display: flex; flex-wrap: wrap; gap: 8px; }
-        .tile { flex: 1 1 110px; padding: 7px 12px; } .tile b { font-size: 19px; }
+        .tiles { grid-template-columns: repeat(auto-fit, minmax(110px, 1fr)); gap: 8px; }
+        .tile { padding: 7px 12px; } .tile b { font-size: 19px; }
         .fill-none { fill: transparent; } .fill-warn { fill: var(--warn); }
         .keys { display: flex; flex-wrap: wrap; gap: 4px 22px; margin: 8px 0 16px; }
         .keys .legend { color: var(--text); } .keys i { border-radius: 3px; }
@@ -21,6 +21,7 @@ enum ReportStyle {
         code { font: 13px/1.5 ui-monospace, "Liberation Mono", monospace; }
         .causes td { vertical-align: baseline; } .causes td.number { font-size: 18px; min-width: 64px; width: 1%; }
         .action code { display: inline-block; max-width: 100%; overflow-wrap: anywhere; }
+        .actions { align-items: center; }
         .narrow { max-width: 760px; } td.bars { min-width: 120px; }
         .causes details { margin: 2px 0; } .causes ul { margin: 4px 0; padding-left: 18px; }
         .action { color: var(--quiet); font-size: 14px; }
@@ -82,6 +83,8 @@ enum ReportStyle {
           header { flex-wrap: nowrap; gap: 10px; padding-top: 6px; padding-bottom: 6px; }
           header strong { flex: none; }
           nav { order: 0; flex: 1 1 0; min-width: 0; gap: 2px; scrollbar-width: none; } nav a { white-space: nowrap; }
+          .controls label { flex: 1 1 100px; } .controls label:first-child { flex-basis: 100%; }
+          .narrow td, .narrow th { padding: 6px; min-width: 0; font-size: 14px; }
           td.bars { display: none; } td.long { min-width: 150px; } th, td { padding: 7px 10px; min-width: 70px; }
           h2 { font-size: 18px; } section { margin-top: 28px; }
           .gallery { grid-template-columns: repeat(2, 1fr); }
@@ -91,7 +94,7 @@ enum ReportStyle {
           .causes td { border: 0; padding: 2px 10px; min-width: 0; } .causes td.number { min-width: 56px; }
           .causes td:last-child { grid-column: 2; font-size: 13px; }
           .picture { height: 110px; }
-          .tile { flex: 1 1 90px; padding: 5px 10px; } .tile b { font-size: 16px; }
+          .tiles { grid-template-columns: repeat(auto-fit, minmax(100px, 1fr)); } .tile { padding: 5px 10px; } .tile b { font-size: 16px; }
         }
         @media print {
           header, .controls, #more { display: none; }
