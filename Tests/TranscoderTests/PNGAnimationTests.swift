@@ -127,6 +127,30 @@ struct PNGAnimationTests {
         #expect(try await code(changed) == .undecodable)
     }
 
+    /// Frames of one pixel that show for more than 18 hours each: their times alone are longer than a child's message.
+    private func pixels(_ count: Int) -> [UInt8] {
+        let pixel = SyntheticImage.zlib([0, 255, 0, 0, 255]), one = SyntheticImage.big(1), zero = SyntheticImage.big(0)
+        let rest = one + one + zero + zero + [255, 255, 0, 1, 0, 0]
+        var file = Array(SyntheticImage.plain(1, 1, red).prefix(8))
+        file += SyntheticImage.chunk("IHDR", one + one + [8, 6, 0, 0, 0])
+        file += SyntheticImage.chunk("acTL", SyntheticImage.big(count) + zero)
+        file += SyntheticImage.chunk("fcTL", zero + rest) + SyntheticImage.chunk("IDAT", pixel)
+        for frame in 1..<count {
+            file += SyntheticImage.chunk("fcTL", SyntheticImage.big(2 * frame - 1) + rest)
+            file += SyntheticImage.chunk("fdAT", SyntheticImage.big(2 * frame) + pixel)
+        }
+        return file + SyntheticImage.chunk("IEND", [])
+    }
+
+    @Test func `more than 10,000 frames are refused where a variant has all, and the first is drawn`() async throws {
+        let count = ChildRequest.maxLength / "65535000,".utf8.count + 1
+        let output = try await harness.make(pixels(count), thumbnail, #""format":"png","animation":"still""#)
+        #expect(output.report.source.frames == count && output.report.source.frameMilliseconds.isEmpty)
+        #expect(throws: TranscodeError.self) { try output.made() }
+        if case .failure(let error) = output.report.variants[0] { #expect(error.code == .frames) }
+        #expect(try output.made(1).frames == 1 && output.sample(1).pixel(0, 0) == [255, 0, 0, 255])
+    }
+
     // SDWebImage's TestImageAnimated.apng has 101.
     @Test func `more than 100 frames are drawn`() async throws {
         let frames = (0..<101).map { Frame(rect: whole, color: $0 % 2 == 0 ? red : blue) }

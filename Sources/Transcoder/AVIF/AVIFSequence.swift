@@ -11,11 +11,8 @@ struct AVIFSequence: ~Copyable {
     let seconds: [Double]
     private let decoder: UnsafeMutablePointer<avifDecoder>
 
-    /// A file with more frames is read as a still.
-    private static let frameLimit: UInt32 = 10_000
-
-    /// Reads the track's tables; no pixel is decoded. Nil for a still, and for a track that is not sound, or is turned,
-    /// mirrored or cut. `bytes` must outlive the value.
+    /// Reads the track's tables; no pixel is decoded. Nil for a still, and for a track that is not sound, has more than
+    /// `SourceHeader.frameLimit` frames, or is turned, mirrored or cut. `bytes` must outlive the value.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let decoder = avifDecoderCreate() else { return nil }
         guard let image = Self.parse(decoder, bytes) else {
@@ -39,7 +36,7 @@ struct AVIFSequence: ~Copyable {
         decoder.pointee.maxThreads = 1
         decoder.pointee.ignoreExif = 1
         decoder.pointee.ignoreXMP = 1
-        decoder.pointee.imageCountLimit = frameLimit
+        decoder.pointee.imageCountLimit = UInt32(SourceHeader.frameLimit)
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         guard avifDecoderSetSource(decoder, AVIF_DECODER_SOURCE_TRACKS) == AVIF_RESULT_OK,
             avifDecoderSetIOMemory(decoder, start, bytes.count) == AVIF_RESULT_OK,

@@ -17,7 +17,8 @@ public struct SourceHeader: Sendable, Hashable, Codable {
 
     /// How often an animation plays, 0 for ever; undefined for a still. 1 for a GIF without the block.
     public var loopCount = 0
-    /// How long each frame of an animation shows; 100 when the file has less than 11, as in SDWebImage.
+    /// How long each frame of an animation shows; 100 when the file has less than 11, as in SDWebImage. Empty with more
+    /// than `frameLimit` frames.
     public var frameMilliseconds: [Int] = []
     /// Whether the colours are RGB of an embedded profile that is not sRGB.
     public var hasOwnProfile = false
@@ -37,6 +38,9 @@ public struct SourceHeader: Sendable, Hashable, Codable {
         self.hasAlpha = hasAlpha
         self.isInterlaced = isInterlaced
     }
+
+    /// The most frames that a variant can have: 10,000. A child's message has no room for the times of many more.
+    public static let frameLimit = 10_000
 
     /// Whether there is more than one frame.
     public var isAnimated: Bool { frames > 1 }

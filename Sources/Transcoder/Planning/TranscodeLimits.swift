@@ -10,8 +10,8 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     public var inputEdge = 16383
     /// The longer edge of a variant in pixels; 8192 by default.
     public var outputEdge = 8192
-    /// Frames of an animation; 100 by default. Those of a PNG or AVIF are not counted: they are decoded one by one, and
-    /// only where a variant has them.
+    /// Frames of an animation; 100 by default, at most `SourceHeader.frameLimit`. Those of a PNG or AVIF are not counted:
+    /// they are decoded one by one, and only where a variant has them.
     public var frames = 100
     /// Pixels of all frames of an animation together; 100,000,000 by default. For a PNG or AVIF it is a limit of the
     /// variants that have all frames.
@@ -51,6 +51,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// - Throws: `TranscodeError` 204.
     func checkFrames(_ header: SourceHeader) throws(TranscodeError) {
         guard header.hasReadableFrames else { return }
+        try check(header.frames, SourceHeader.frameLimit, .frames) { "the image has \($0) frames" }
         let pixels = header.storedSize.area * header.frames
         try check(pixels, animatedPixels, .frames) { "the image's frames have \($0) pixels in all" }
     }

@@ -72,6 +72,7 @@ extension LibvipsImage {
             header.hasAlpha = hasAlpha || sequence.hasAlpha
         }
         if let count = format.countedFrames?(bytes) { header.frames = count }
+        if header.frames > SourceHeader.frameLimit { header.frameMilliseconds = [] }
         header.hasOwnProfile = hasOwnProfile
         // Colours multiplied by alpha cannot be converted by a profile.
         let isConvertible = !hasProfileToApply || (!header.hasAlpha && matrixProfile != nil)

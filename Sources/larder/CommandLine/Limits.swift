@@ -67,7 +67,9 @@ enum Limits {
         if let pixels = try arguments.number("max-animated-pixels", in: 1...10_000_000_000) {
             configuration.limits.animatedPixels = pixels
         }
-        if let frames = try arguments.number("max-frames", in: 1...100_000) { configuration.limits.frames = frames }
+        if let frames = try arguments.number("max-frames", in: 1...SourceHeader.frameLimit) {
+            configuration.limits.frames = frames
+        }
         if let bytes = try arguments.bytes("max-memory") { configuration.limits.memoryBytes = bytes }
         if let time = try arguments.duration("hard-time") { configuration.limits.hardTime = time }
         if let time = try arguments.duration("wall-time") { configuration.limits.wallTime = time }
