@@ -4,7 +4,7 @@ internal import ImageModel
 /// A request from the pool to a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
     /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
-    static let version = 7
+    static let version = 8
     /// The longest message, far above 32 variants of 16 transformers each.
     static let maxLength = 192 << 10
     /// A child requests a grant from the pool for an image that needs more memory than this.
@@ -114,6 +114,8 @@ struct ChildReply: Codable, Sendable {
     /// What the kernel denies the child.
     var sandbox: SandboxLevel?
     var processorTime: Duration = .zero
+    /// Of that, the time of decoding, drawing and encoding.
+    var codecTime: Duration = .zero
     var residentBytes = 0
     var peakResidentBytes = 0
     /// Whether the child must be replaced because its memory came near the limit.

@@ -132,7 +132,9 @@ private struct ChildServer: ~Copyable {
         try limits.checkTime(plan.decodingTime, "decoding")
         if plan.memoryBytes > ChildRequest.unreservedBytes { try reserve(plan.memoryBytes, request) }
         // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
+        let began = ProcessorClock.now
         let image = try decode(file, header, plan, watermarks)
+        reply.codecTime = ProcessorClock.now - began
         try tell(.decoded(header), request)
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
         for index in wanted.indices where chosen[index] == nil {
@@ -151,6 +153,7 @@ private struct ChildServer: ~Copyable {
             // Before the next one begins, which may be the end of this process.
             try tell(.finished(index, ChildReply.Outcome(result)), request)
         }
+        reply.codecTime += writer.codecTime
         reply.outcomes = wanted.indices.compactMap { results[$0].map(ChildReply.Outcome.init) }
         if request.wantsDigest { reply.digest = try? image.digest() }
     }

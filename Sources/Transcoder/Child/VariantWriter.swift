@@ -10,6 +10,8 @@ struct VariantWriter {
     private let started: Duration
     private let clock: () -> Duration
     private let wantsRawRGBA: Bool
+    /// The processor time of drawing and encoding so far.
+    private(set) var codecTime = Duration.zero
     private var drawn: [Int: Result<any DrawnImage, TranscodeError>] = [:]
     /// Outputs whose bytes other outputs reuse.
     private var written: [Int: (variant: TranscodedVariant, file: EncodedFile)] = [:]
@@ -37,8 +39,10 @@ struct VariantWriter {
         }
     }
 
-    private func draw(_ number: Int, _ output: PlannedOutput) -> Result<any DrawnImage, TranscodeError> {
-        Result { () throws(TranscodeError) in
+    private mutating func draw(_ number: Int, _ output: PlannedOutput) -> Result<any DrawnImage, TranscodeError> {
+        let began = clock()
+        defer { codecTime += clock() - began }
+        return Result { () throws(TranscodeError) in
             try limits.checkSoftTime(spent)
             do throws(CodecFailure) { return try image.draw(number, output) } catch {
                 throw error.as(.transform, "the variant cannot be drawn")
@@ -60,7 +64,9 @@ struct VariantWriter {
         try limits.checkSoftTime(spent)
         try limits.checkTime(plan.outputTimes[number], "the variant", spent: spent)
         let search = FileSearch(drawn, output, limits) { [clock, started] in clock() - started }
+        let began = clock()
         let found = try wantsRawRGBA ? search.rawRGBA() : search.file()
+        codecTime += clock() - began
         let (file, encoding) = (found.file, found.encoding)
         guard !file.bytes.isEmpty else {
             throw TranscodeError(.encode, "the \(encoding.format.name) encoder wrote nothing")

@@ -6,10 +6,14 @@ public struct ChildCounts: Sendable, Equatable {
     public var lost = 0
     /// Processor time of the requests that were answered.
     public var processorTime = Duration.zero
+    /// Of that, the time of decoding, drawing and encoding.
+    public var codecTime = Duration.zero
 
     mutating func add(_ result: Result<ChildReply, TranscodeError>) {
         switch result {
-        case .success(let reply): processorTime += reply.processorTime
+        case .success(let reply):
+            processorTime += reply.processorTime
+            codecTime += reply.codecTime
         case .failure: lost += 1
         }
     }
@@ -17,6 +21,6 @@ public struct ChildCounts: Sendable, Equatable {
     static func + (one: ChildCounts, other: ChildCounts) -> ChildCounts {
         ChildCounts(
             started: one.started + other.started, lost: one.lost + other.lost,
-            processorTime: one.processorTime + other.processorTime)
+            processorTime: one.processorTime + other.processorTime, codecTime: one.codecTime + other.codecTime)
     }
 }

@@ -170,6 +170,9 @@ final class WorkerEndpoint: WorkerService {
         page.add(
             "larder_transcoders_cpu_seconds_total", .counter, "Processor time of images in child processes.",
             children.processorTime / .seconds(1))
+        page.add(
+            "larder_codecs_cpu_seconds_total", .counter, "Processor time of decoding, drawing and encoding.",
+            children.codecTime / .seconds(1))
     }
 
     private func writeStatements(_ statements: StatementCounts, to page: inout MetricsText) {
