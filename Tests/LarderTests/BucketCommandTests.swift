@@ -88,7 +88,7 @@ struct BucketCommandTests {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         var environment = try await command([]).environment
         environment["PATH"] = Products.directory + ":/usr/bin:/bin"
-        for block in try Document("docs/stores.md").blocks {
+        for block in try Document("docs/stores.md").blocks where block.language == .sh {
             for line in block.commands {
                 let text = line.replacing("my-bucket", with: bucket).replacing("https://example.com/a.jpg", with: url)
                     .replacing("/var/cache/larder", with: scene.directory.file("copied"))

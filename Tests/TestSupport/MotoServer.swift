@@ -4,8 +4,7 @@ import Foundation
 /// moto's S3, one process for all tests, a bucket for each.
 public enum MotoServer {
     private static let modules = PackageRoot.path + "/.build/object-stores"
-    /// Whether `make object-stores` runs the tests: they are no part of `make test`, because requests to moto sometimes
-    /// stall for a cause that is not found (docs/stores.md).
+    /// Whether `make object-stores` runs the tests: they are no part of `make test`, which needs no Python package.
     public static let isEnabled = ProcessInfo.processInfo.environment["LARDER_TEST_OBJECT_STORES"] == "1"
 
     private static let process = Result {
@@ -32,6 +31,12 @@ public enum MotoServer {
     /// Sends a request that is not signed, which moto accepts, and returns the response's body.
     @discardableResult
     public static func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
+        try await call(method, path, bytes: body.map { Array($0.utf8) })
+    }
+
+    /// The same with a body of any bytes.
+    @discardableResult
+    public static func call(_ method: String, _ path: String, bytes: [UInt8]?) async throws -> String {
         let port = try await port()
         let addresses = [CIDR("127.0.0.0/8")].compactMap { $0 }
         let policy = AddressPolicy(allowedAddresses: addresses, allowedPorts: [UInt16(port)])
@@ -40,7 +45,9 @@ public enum MotoServer {
         (limits.idle, limits.connect, limits.total) = (.seconds(240), .seconds(240), .seconds(240))
         var request = FetchRequest("http://127.0.0.1:\(port)/\(path)")
         request.method = method
-        request.body = body.map { Array($0.utf8) } ?? (method == "GET" ? nil : [])
+        // libcurl's own type is that of a form, of which moto reads the fields and stores no bytes.
+        request.headers = [HeaderField("Content-Type", "application/octet-stream")]
+        request.body = bytes ?? (method == "GET" ? nil : [])
         let answer = try MemoryFile(name: "answer")
         let response = try await ImageDownloader(FetchConfiguration(policy: policy, limits: limits)).call(
             request, into: answer.descriptor)

@@ -47,6 +47,11 @@ class Faults:
             return [body]
         if fault == "reset":
             self.reset(environ)
+        if fault == "reset upload":
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0) // 2)
+            self.reset(environ)
+        if fault == "trickle":
+            return self.trickle(environ, start_response)
         if fault == "lost answer":
             list(self.app(environ, lambda *arguments: None))
             self.reset(environ)
@@ -75,6 +80,13 @@ class Faults:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
         raise ConnectionError("scripted")
+
+    def trickle(self, environ, start_response):
+        """The response in ten pieces with pauses."""
+        body = b"".join(self.app(environ, start_response))
+        for start in range(0, len(body), len(body) // 10 + 1):
+            time.sleep(0.02)
+            yield body[start : start + len(body) // 10 + 1]
 
     def cut(self, environ):
         """Half of the body, then a reset."""
