@@ -33,6 +33,25 @@ struct NamedStoreTests {
         #expect(try store.expire(policy, now: .now, isDryRun: true).kept.files == 1)
     }
 
+    @Test func `Kingfisher's modification date is when a file expires, whatever the age is`() throws {
+        let store = try DirectoryStore(opening: directory.path, naming: KingfisherNaming())
+        let now = Timestamp.now
+        for (url, date) in [("https://a/past", now.seconds - 1), ("https://a/future", now.seconds + 86_400)] {
+            let key = CacheKey(url)
+            try store.store("an image", as: key)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: Double(date))],
+                ofItemAtPath: directory.path + "/" + store.relativePath(of: key))
+        }
+        try store.store("an image", as: key)
+        func expired(_ age: Duration?) throws -> Int {
+            let policy = ExpiryPolicy(maxAge: age, date: .modification, sparing: .zero)
+            return try store.expire(policy, now: now, isDryRun: true).expiredByAge.files
+        }
+        #expect(try expired(.seconds(60)) == 1 && expired(.zero) == 1 && expired(.seconds(1 << 30)) == 1)
+        #expect(try expired(nil) == 0)
+    }
+
     @Test(arguments: ["kingfisher", "nuke"])
     func `a bundle in another naming has its directory, names and dates, and can be imported`(_ name: String) throws {
         let naming = try #require(CacheNamings.named(name))

@@ -46,7 +46,7 @@ private struct ExpiryRun: ~Copyable {
         self.policy = policy
         self.isDryRun = isDryRun
         self.isOpen = isOpen
-        decision = ExpiryDecision(policy, now: now)
+        decision = ExpiryDecision(policy.withDates(of: layout.naming), now: now)
         // A process may still open the store during the run.
         sparedSince = isSparing ? (isOpen ? now - policy.sparing : Timestamp.nowOfFiles) : nil
     }

@@ -6,7 +6,8 @@ public struct ExpiryPolicy: Hashable, Sendable {
     public enum DateKind: Int, Sendable, CaseIterable {
         /// The last read.
         case access = 0
-        /// The last change of the contents.
+        /// The last change of the contents. With a naming whose modification date is when a file expires
+        /// (`CacheNaming.modificationDate`), a file expires at that date, whatever the age is.
         case modification = 1
         /// The creation, or the modification on file systems that do not record it.
         case creation = 2
@@ -34,6 +35,14 @@ public struct ExpiryPolicy: Hashable, Sendable {
         self.maxSize = maxSize
         self.date = date
         self.sparing = sparing
+    }
+
+    /// The policy for files of a naming: an age is not added to a date that is itself the expiry.
+    func withDates(of naming: any CacheNaming) -> ExpiryPolicy {
+        guard date == .modification, naming.modificationDate != nil, let maxAge, maxAge >= .zero else { return self }
+        var policy = self
+        policy.maxAge = .zero
+        return policy
     }
 
     /// The latest date that is expired at `now`; nil when there is no age.

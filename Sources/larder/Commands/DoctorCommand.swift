@@ -17,7 +17,8 @@ extension Command {
             to make is skipped ("ok":null with --json).
             """,
         examples: ["larder doctor"],
-        options: [Settings.databaseOption, Settings.cacheOption] + ObjectStoreOptions.options + Limits.transcodeOptions
+        options: [Settings.databaseOption, Settings.cacheOption, NamingOption.option] + ObjectStoreOptions.options
+            + Limits.transcodeOptions
     ) { arguments in
         var checkup = Checkup(json: arguments.flag("json"))
         checkup.passed("larder", Larder.version)
@@ -27,7 +28,7 @@ extension Command {
         if BucketAddress.isBucket(settings.cacheRoot) {
             await checkup.bucket(try CachePlace(arguments))
         } else {
-            checkup.cache(settings.cacheRoot)
+            checkup.cache(settings.cacheRoot, try NamingOption.naming(arguments))
         }
         await checkup.database(settings)
         return checkup.failed ? .failed : .done
@@ -108,9 +109,9 @@ private struct Checkup {
         }
     }
 
-    mutating func cache(_ root: String) {
+    mutating func cache(_ root: String, _ naming: any CacheNaming) {
         do throws(StoreError) {
-            guard let cache = try Settings.existingCache(root) else { return newCache(root) }
+            guard let cache = try Settings.existingCache(root, naming) else { return newCache(root) }
             passed("cache", "\(cache.layout.directory), id \(try cache.cacheID)")
         } catch {
             record("cache", ok: false, error.description)
