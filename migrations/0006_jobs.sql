@@ -11,7 +11,8 @@ CREATE TABLE larder_data.origin (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE
 );
-COMMENT ON TABLE larder_data.origin IS 'Scheme, host and port in normal form, https://example.com:443.';
+COMMENT ON TABLE larder_data.origin IS
+    'Scheme, host and port in normal form, https://example.com:443; or a bucket, s3://images.';
 
 CREATE SEQUENCE larder_data.job_id AS bigint;
 

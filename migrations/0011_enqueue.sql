@@ -26,7 +26,7 @@ INSERT INTO larder_data.enqueue_error VALUES
     (2, 'SDWebImageErrorDomain', 1000, 'the URL is longer than 8192 bytes'),
     (3, 'SDWebImageErrorDomain', 1000, 'the URL has a control character or bytes that are not UTF-8'),
     (4, 'SDWebImageErrorDomain', 1000, 'the URL has no scheme'),
-    (5, 'NSURLErrorDomain', -1002, 'the scheme is not http or https'),
+    (5, 'NSURLErrorDomain', -1002, 'the scheme is not http, https, s3 or gs'),
     (6, 'SDWebImageErrorDomain', 1000, 'the URL has no usable host, or a port out of range'),
     (7, NULL, NULL, NULL);
 
@@ -46,8 +46,8 @@ BEGIN
     ), hosted AS MATERIALIZED (
         -- Userinfo, up to the last @, is no part of an origin.
         SELECT s.ord, s.url, s.scheme, lower(regexp_replace(s.authority, '^.*@', '') COLLATE "C") AS host,
-            CASE s.scheme WHEN 'http' THEN ':80' ELSE ':443' END AS port
-        FROM schemed s WHERE s.scheme IN ('http', 'https')
+            CASE s.scheme WHEN 'http' THEN ':80' WHEN 'https' THEN ':443' ELSE '' END AS port
+        FROM schemed s WHERE s.scheme IN ('http', 'https', 's3', 'gs')
     ), judged AS MATERIALIZED (
         SELECT h.ord, h.scheme || '://' || CASE
             WHEN h.host = '' OR strpos(h.host, ' ') > 0 THEN NULL
@@ -82,7 +82,9 @@ COMMENT ON FUNCTION larder_data.validate IS
 CREATE FUNCTION larder_data.site(url text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN starts_with(url, 'https://') THEN 'https://' || split_part(url, '/', 3)
-            WHEN starts_with(url, 'http://') THEN 'http://' || split_part(url, '/', 3) ELSE url END;
+            WHEN starts_with(url, 'http://') THEN 'http://' || split_part(url, '/', 3)
+            WHEN starts_with(url, 's3://') THEN 's3://' || split_part(url, '/', 3)
+            WHEN starts_with(url, 'gs://') THEN 'gs://' || split_part(url, '/', 3) ELSE url END;
 COMMENT ON FUNCTION larder_data.site IS 'The part of a URL that determines its origin.';
 
 CREATE FUNCTION larder_data.identify(urls text[], pipeline_id int, OUT origin_ids int[], OUT keys bytea[])

@@ -86,6 +86,8 @@ struct BucketCommandTests {
 
     @Test func `the examples of the page on stores run`() async throws {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        try await MotoServer.call("PUT", "\(bucket)/originals/a.jpg", bytes: try TestImage.bytes("plain.jpg"))
+        try await MotoServer.call("PUT", "\(bucket)/lists/urls.csv", "url\n\(url)\n")
         var environment = try await command([]).environment
         environment["PATH"] = Products.directory + ":/usr/bin:/bin"
         for block in try Document("docs/stores.md").blocks where block.language == .sh {

@@ -59,6 +59,12 @@ public struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
         usesPathStyle = pathStyle ?? (endpoint != nil || isGoogle || bucket.contains("."))
     }
 
+    /// Whether an object is in this bucket, below the prefix.
+    package func contains(_ object: ObjectURL) -> Bool {
+        object.scheme == scheme && object.bucket == bucket
+            && (prefix.isEmpty || object.key.utf8.starts(with: (prefix + "/").utf8))
+    }
+
     /// The Host header, with the port where it is not the scheme's default.
     var host: String {
         let server = endpoint.description.dropFirst(endpoint.scheme.rawValue.count + 3)

@@ -1,5 +1,5 @@
 internal import DiskCache
-internal import Downloader
+package import Downloader
 public import ImageModel
 internal import Transcoder
 
@@ -36,7 +36,7 @@ public struct LoadError: Error, Sendable {
         self.failure = failure
     }
 
-    init(_ error: FetchError) {
+    package init(_ error: FetchError) {
         self.init(.fetch, error.failureCode, error.message, profile: error.profile)
         httpStatus = error.httpStatus
         retryAfter = error.retryAfter

@@ -8,6 +8,7 @@ enum Limits {
     static let fetchOptions = [
         Option("allow-address", .values("CIDR"), "allow a private or loopback range, such as 127.0.0.0/8"),
         Option("allow-port", .values("N"), "allow a port besides 80, 443, 8080 and 8443"),
+        BucketSource.option,
         Option("max-body", .value("SIZE"), "largest body, default 32MiB"),
         Option("dns-timeout", .value("DURATION"), "time to resolve a name, default 3s"),
         Option("resolver", .value("NAME"), "name-servers (default), or system for getaddrinfo on 16 threads"),

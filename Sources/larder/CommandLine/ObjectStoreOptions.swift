@@ -1,10 +1,11 @@
 import DiskCache
+import Downloader
 import ImageModel
 import ObjectStore
 
-/// The options of a cache in a bucket, `--cache s3://BUCKET/PREFIX`.
+/// The options of an object store: of its server, and of a cache in a bucket, `--cache s3://BUCKET/PREFIX`.
 enum ObjectStoreOptions {
-    static let options = [
+    private static let address = [
         Option(
             "s3-endpoint", .value("URL"),
             "the object store's server; default: AWS_ENDPOINT_URL_S3, else that of the region"),
@@ -12,16 +13,27 @@ enum ObjectStoreOptions {
         Option(
             "s3-style", .value("STYLE"),
             "how requests name the bucket: path or host; default: path where --s3-endpoint is given"),
-        Option("s3-local", .value("DIR"), "the directory in front of the bucket; default: LARDER_HOME/s3/<hash>"),
-        Option("s3-local-size", .value("SIZE"), "above it, its oldest files are deleted, default 1GiB"),
-        Option("s3-local-age", .value("DURATION"), "its files not read for so long are deleted, default 1d"),
-        Option("s3-transfers", .value("N"), "requests to the object store at once, default 16"),
-        Option("s3-part-threshold", .value("SIZE"), "larger files are uploaded in parts, default 16MiB"),
-        Option(
-            "s3-cache-control", .value("TEXT"),
-            "Cache-Control of stored objects, 'none' for none, default 'public, max-age=86400'"),
-        Option("s3-authorities", .value("FILE"), "certificate authorities for its server, default: the system's"),
     ]
+
+    private static let authorities = Option(
+        "s3-authorities", .value("FILE"), "certificate authorities for its server, default: the system's")
+
+    /// What commands need that only read objects.
+    static let server = address + [authorities]
+
+    static let options =
+        address
+        + [
+            Option("s3-local", .value("DIR"), "the directory in front of the bucket; default: LARDER_HOME/s3/<hash>"),
+            Option("s3-local-size", .value("SIZE"), "above it, its oldest files are deleted, default 1GiB"),
+            Option("s3-local-age", .value("DURATION"), "its files not read for so long are deleted, default 1d"),
+            Option("s3-transfers", .value("N"), "requests to the object store at once, default 16"),
+            Option("s3-part-threshold", .value("SIZE"), "larger files are uploaded in parts, default 16MiB"),
+            Option(
+                "s3-cache-control", .value("TEXT"),
+                "Cache-Control of stored objects, 'none' for none, default 'public, max-age=86400'"),
+            authorities,
+        ]
 
     /// Requests at once.
     static func transfers(_ arguments: Arguments) throws(CommandError) -> Int {
@@ -47,7 +59,7 @@ enum ObjectStoreOptions {
         if let age = try arguments.duration("s3-local-age") { options.localAge = age }
         if let size = try arguments.bytes("s3-part-threshold") { options.partThreshold = max(size, options.partSize) }
         if let text = try arguments.value("s3-cache-control") { options.cacheControl = text == "none" ? nil : text }
-        let client = try client(url, arguments)
+        let client = try client(url, of: "cache", arguments, transfers: transfers(arguments))
         let place = SHA256Digest.hex(of: client.bucket.identity.utf8).prefix(16)
         let root = try arguments.value("s3-local").map(Settings.absolute) ?? "\(home)/s3/\(place)"
         let local =
@@ -57,30 +69,66 @@ enum ObjectStoreOptions {
         return S3Store(client, local: local, options: options)
     }
 
-    private static func client(_ url: String, _ arguments: Arguments) throws(CommandError) -> ObjectClient {
-        let environment = arguments.environment
-        func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-        let region =
-            try arguments.value("s3-region") ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
+    /// A client of the bucket in `url`, the value of the option `name`.
+    private static func client(
+        _ url: String, of name: String, _ arguments: Arguments, transfers: Int
+    ) throws(CommandError) -> ObjectClient {
         var configuration = ObjectClient.Configuration()
-        configuration.transfers = try transfers(arguments)
+        configuration.transfers = transfers
         configuration.authorities = try arguments.value("s3-authorities")
-        let style = try arguments.choice("s3-style", of: ["path", "host"])
+        let address = try address(url, of: name, arguments)
+        return ObjectClient(
+            address, credentials: try credentials(arguments, region: address.region), configuration: configuration)
+    }
+
+    /// The object at `url`, the value of the option `name`, in a file without a name.
+    static func download(
+        _ url: String, of name: String, _ arguments: Arguments
+    ) async throws(CommandError) -> OutputFile {
+        let object: ObjectURL
+        do throws(ObjectStoreError) { object = try ObjectURL(url) } catch {
+            throw .usage("--\(name): \(error.message)")
+        }
+        let file = try OutputFile.scratch()
+        let client = try client(object.bucketURL, of: name, arguments, transfers: 1)
         do throws(ObjectStoreError) {
-            let bucket = try BucketAddress(
-                url, endpoint: try endpoint(arguments) ?? variable("AWS_ENDPOINT_URL_S3"), region: region,
-                pathStyle: style.map { $0 == "path" })
-            let source = try CredentialSource(
-                environment: environment, home: variable("HOME"), region: bucket.region)
-            return ObjectClient(bucket, credentials: CredentialCache(source), configuration: configuration)
+            guard try await client.get(object.key, into: file.descriptor) != nil else {
+                throw ObjectStoreError(.noObject, "there is no such object")
+            }
         } catch {
-            throw .usage("--cache \(url): \(error.message)")
+            throw .larder(.file, "cannot read \(PrintableText.text(url)): \(error.message)")
+        }
+        return file
+    }
+
+    /// The bucket in `url`, the value of the option `name`, at the server of the options.
+    static func address(
+        _ url: String, of name: String, _ arguments: Arguments
+    ) throws(CommandError) -> BucketAddress {
+        let region =
+            try arguments.value("s3-region") ?? variable("AWS_REGION", arguments)
+            ?? variable("AWS_DEFAULT_REGION", arguments)
+        let style = try arguments.choice("s3-style", of: ["path", "host"])
+        let endpoint = try arguments.value("s3-endpoint") ?? variable("AWS_ENDPOINT_URL_S3", arguments)
+        do throws(ObjectStoreError) {
+            return try BucketAddress(url, endpoint: endpoint, region: region, pathStyle: style.map { $0 == "path" })
+        } catch {
+            throw .usage("--\(name) \(url): \(error.message)")
         }
     }
 
-    private static func endpoint(_ arguments: Arguments) throws(ObjectStoreError) -> String? {
-        do throws(CommandError) { return try arguments.value("s3-endpoint") } catch {
-            throw ObjectStoreError(.invalidAddress, error.message)
+    /// The credentials of the environment.
+    static func credentials(_ arguments: Arguments, region: String) throws(CommandError) -> CredentialCache {
+        do throws(ObjectStoreError) {
+            return CredentialCache(
+                try CredentialSource(
+                    environment: arguments.environment, home: variable("HOME", arguments), region: region))
+        } catch {
+            throw .usage("the object store: \(error.message)")
         }
+    }
+
+    private static func variable(_ name: String, _ arguments: Arguments) -> String? {
+        arguments.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import JobQueue
+import ObjectStore
 import Worker
 
 /// The URLs of a command, read in chunks: the operands, then the lists of `--from`, one after the other.
@@ -12,6 +13,8 @@ struct URLSource {
     private let format: ListFormat?
     private let stop: ShutdownRequest
     private let bad: BadLines
+    /// The options that name an object store; nil without lists.
+    private let arguments: Arguments?
     private var reader: ListReader?
     /// What `init` has read.
     private var ahead: ArraySlice<ListItem> = []
@@ -21,7 +24,8 @@ struct URLSource {
     static let options = [
         Option(
             "from", .values("FILE"),
-            "read more URLs from a list: lines, CSV, TSV or JSON lines, also gzip or zstd; - is standard input"),
+            "read more URLs from a list: lines, CSV, TSV or JSON lines, also gzip or zstd; - is standard input, and "
+                + "s3://BUCKET/KEY an object"),
         Option(
             "format", .value("FORMAT"),
             "the format of the lists: lines, csv, tsv or jsonl; default: by the name, else by the first line"),
@@ -39,16 +43,17 @@ struct URLSource {
             throw .usage("\(command): URLs or --from are required")
         }
         guard lists.count(where: { $0 == "-" }) <= 1 else { throw .usage("\(command): --from - can be given once") }
-        for path in lists where path != "-" {
+        for path in lists where path != "-" && !BucketAddress.isBucket(path) {
             guard access(path, R_OK) == 0 else { throw .file("read", path) }
         }
         let format = try arguments.choice("format", of: ListFormat.allCases.map(\.rawValue))
         self.format = format.flatMap(ListFormat.init(rawValue:))
         self.bad = bad
+        self.arguments = arguments
         self.stop = stop
         operands = arguments.operandBytes.dropFirst(count)
         paths = lists[...]
-        try openNext()
+        try await openNext()
         ahead = try await next(EnqueueRequest.maxURLs)[...]
     }
 
@@ -58,6 +63,7 @@ struct URLSource {
         format = .lines
         stop = ShutdownRequest()
         bad = BadLines(json: false)
+        arguments = nil
     }
 
     /// The lines of a file that this command has written.
@@ -74,16 +80,24 @@ struct URLSource {
     var line: Int { reader?.line ?? 0 }
 
     /// Goes on to the next list; false when there is none.
-    mutating func advance() throws(CommandError) -> Bool {
+    mutating func advance() async throws(CommandError) -> Bool {
         guard !paths.isEmpty else { return false }
-        try openNext()
+        try await openNext()
         return true
     }
 
-    private mutating func openNext() throws(CommandError) {
+    private mutating func openNext() async throws(CommandError) {
         guard let path = paths.popFirst() else { return }
         let stop = stop
-        reader = try ListReader(path, format: format) { stop.urgency != .none }
+        if let arguments, BucketAddress.isBucket(path) {
+            // Whole, so that a slow consumer holds no connection.
+            let file = try await ObjectStoreOptions.download(path, of: "from", arguments)
+            reader = try ListReader("/proc/self/fd/\(file.descriptor)", named: path, format: format) {
+                stop.urgency != .none
+            }
+        } else {
+            reader = try ListReader(path, format: format) { stop.urgency != .none }
+        }
         list = path
     }
 

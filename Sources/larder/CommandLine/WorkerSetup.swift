@@ -57,6 +57,7 @@ struct WorkerSetup {
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
         downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
+        let objects = try BucketSource(arguments, downloader, fetching.limits)
         let (slots, grace) = try Self.limits(of: arguments)
         let runtime = try arguments.duration("max-runtime")
         let webhookKey = try arguments.value(Self.webhookOption.name).map(WebhookSecret.key)
@@ -76,7 +77,7 @@ struct WorkerSetup {
         }
         cache = store
         transcoders = TranscoderPool(configuration: transcoding)
-        var managing = ImageManager.Configuration(sources: [downloader])
+        var managing = ImageManager.Configuration(sources: [downloader, objects])
         managing.namedSources["web"] = downloader
         managing.limits = transcoding.limits
         // Each upload holds a thread while it waits for the server, and no transcoder.

@@ -1,5 +1,6 @@
 import Downloader
 import JobQueue
+import ObjectStore
 
 /// Which texts can be blocked.
 enum BlockableURL {
@@ -7,7 +8,9 @@ enum BlockableURL {
     static let limit = 8192
 
     /// Whether 'enqueue' accepts the URL.
-    static func isURL(_ text: String) -> Bool { text.utf8.count <= limit && (try? SourceURL(text)) != nil }
+    static func isURL(_ text: String) -> Bool {
+        text.utf8.count <= limit && ((try? SourceURL(text)) != nil || (try? ObjectURL(text)) != nil)
+    }
 
     /// The operands of `command`, at least one. They can be other texts than URLs, so that any entry can be removed.
     static func operands(of arguments: Arguments, _ command: String) throws(CommandError) -> [String] {

@@ -52,7 +52,7 @@ struct EnqueueStream {
                 }
                 count += try await stream(&source, as: &request) { item, answer in try answered(item, answer, batch) }
                 guard !source.wasStopped else { throw Self.stopped(at: source.line, of: source.list, count) }
-            } while try source.advance()
+            } while try await source.advance()
             if count == 0 { Console.note("larder: no URLs in \(options.origin)") }
             // Seals before the list's progress is deleted: the same command in between finds a sealed batch and does
             // not enqueue the list again.
@@ -89,7 +89,7 @@ struct EnqueueStream {
         repeat {
             _ = try await stream(&source, as: &request) { item, answer in try answered(item, answer, nil) }
             guard !source.wasStopped else { throw CommandError.larder(.other, "stopped by a signal") }
-        } while try source.advance()
+        } while try await source.advance()
     }
 
     /// While the database handles one call, the next chunk is read and the previous answers are passed on.

@@ -28,7 +28,7 @@ extension Command {
             Option("if-modified-since", .value("DATE"), "Last-Modified of the present copy"),
             Option("allow-invalid-certificates", "accept any certificate"),
             Limits.formatOption,
-        ] + Limits.fetchOptions + Limits.downloadOptions
+        ] + Limits.fetchOptions + Limits.downloadOptions + ObjectStoreOptions.server
     ) { arguments in
         // An empty URL is the same error as in a worker.
         let operands = try arguments.operands()
@@ -44,6 +44,7 @@ extension Command {
             throw CommandError.usage("--profile: '\(profile)' is not a profile of --credentials")
         }
         let downloader = ImageDownloader(configuration, resolver: try Limits.resolver(arguments))
+        let objects = try BucketSource(arguments, downloader, configuration.limits)
         let output = try arguments.output(of: "fetch")
         let file = try output.map { (path) throws(CommandError) in try OutputFile(path) } ?? OutputFile.scratch()
         let descriptor = file.descriptor
@@ -52,7 +53,9 @@ extension Command {
             // An earlier attempt may have written a part of the body.
             ftruncate(descriptor, 0)
             lseek(descriptor, 0, SEEK_SET)
-            return try await downloader.fetch(request, into: descriptor)
+            return objects.canLoad(url)
+                ? try await objects.fetch(request, into: descriptor)
+                : try await downloader.fetch(request, into: descriptor)
         }
         let status = response.status ?? 0
         var line: JSONObject = [

@@ -40,7 +40,7 @@ extension Command {
                 "fresh-for", .value("DURATION"),
                 "leave out URLs stored in the cache within this time; default: never"),
             Settings.databaseOption,
-        ]
+        ] + ObjectStoreOptions.server
     ) { arguments in
         guard let name = try arguments.operands().first, !name.isEmpty else {
             throw CommandError.usage("schedule set: a NAME is required")
@@ -120,7 +120,7 @@ extension EnqueueRequest {
                         "schedule set: more than \(Self.maxScheduledURLs) URLs; --query can read them from a table")
                 }
             }
-        } while try source.advance()
+        } while try await source.advance()
         urls = items.map(\.url)
         metas = items.contains { $0.meta != nil } ? items.map(\.meta) : []
         settings = items.contains { $0.settings != Settings() } ? items.map(\.settings) : []

@@ -31,8 +31,9 @@ extension Command {
         await Signals.deliver(to: stop)
         let queue = try await Settings(arguments).openQueue(starting: true)
         let place = address.isLoopback || arguments.flag("serve-cache") ? try CachePlace(arguments) : nil
-        let preview = DashboardPreview(
-            place: place, fetching: try Limits.fetch(arguments), transcoding: try Limits.transcoders(arguments))
+        let preview = try DashboardPreview(
+            arguments, place: place, fetching: try Limits.fetch(arguments),
+            transcoding: try Limits.transcoders(arguments))
         let dashboard = Dashboard(queue: queue, access: access, place: place, preview: preview) {
             Console.note("larder: \($0)")
         }

@@ -10,6 +10,7 @@ struct DashboardPreview: Sendable {
     /// Reads the cache before it downloads; nil where the images of the cache are not shown.
     let place: CachePlace?
     let downloader: ImageDownloader
+    let objects: BucketSource
     let transcoding: TranscoderPool.Configuration
     /// Previews at once; each has a child process.
     private let running = AsyncSemaphore(2)
@@ -20,9 +21,13 @@ struct DashboardPreview: Sendable {
     private static let mostBytes = 2 << 20
     private static let shown: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .avif]
 
-    init(place: CachePlace?, fetching: FetchConfiguration, transcoding: TranscoderPool.Configuration) {
+    init(
+        _ arguments: Arguments, place: CachePlace?, fetching: FetchConfiguration,
+        transcoding: TranscoderPool.Configuration
+    ) throws(CommandError) {
         self.place = place
         downloader = ImageDownloader(fetching)
+        objects = try BucketSource(arguments, downloader, fetching.limits)
         var transcoding = transcoding
         transcoding.count = 1
         self.transcoding = transcoding
@@ -83,7 +88,11 @@ struct DashboardPreview: Sendable {
         let file = try await ThreadPool(name: "preview", threads: 1).run { () throws(CommandError) in
             try ScratchFile()
         }
-        _ = try await downloader.fetch(FetchRequest(key.text), into: file.descriptor)
+        let request = FetchRequest(key.text)
+        _ =
+            objects.canLoad(key.text)
+            ? try await objects.fetch(request, into: file.descriptor)
+            : try await downloader.fetch(request, into: file.descriptor)
         return (Source(descriptor: file.descriptor, owner: file), false)
     }
 

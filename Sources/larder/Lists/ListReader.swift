@@ -3,7 +3,7 @@ final class ListReader {
     /// The most lines of one CSV record.
     private static let longestRecord = 100
 
-    private let path: String
+    private let name: String
     private var lines: LineReader
     private var format: ListFormat?
     private var parser = CSVParser(delimiter: UInt8(ascii: ","))
@@ -12,11 +12,13 @@ final class ListReader {
     /// Lines that an unfinished record has swallowed and that are to be read again, with their numbers.
     private var again: [(number: Int, text: ArraySlice<UInt8>)] = []
 
-    /// - Parameter format: nil to detect it.
+    /// - Parameters:
+    ///   - name: of which the format is detected, the path by default.
+    ///   - format: nil to detect it.
     init(
-        _ path: String, format: ListFormat?, isStopped: @escaping @Sendable () -> Bool
+        _ path: String, named name: String? = nil, format: ListFormat?, isStopped: @escaping @Sendable () -> Bool
     ) throws(CommandError) {
-        self.path = path
+        self.name = name ?? path
         self.format = format
         lines = try LineReader(path, isStopped: isStopped)
         if let format { begin(format) }
@@ -33,7 +35,7 @@ final class ListReader {
         while let (number, text) = try await nextLine() {
             let trimmed = text.trimmed
             if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
-            if format == nil { begin(ListFormat.detect(path: path, firstLine: trimmed)) }
+            if format == nil { begin(ListFormat.detect(path: name, firstLine: trimmed)) }
             switch format {
             case .csv, .tsv:
                 if let result = try await table(text, number) { return result }

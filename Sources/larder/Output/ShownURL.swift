@@ -1,4 +1,5 @@
 import Downloader
+import ObjectStore
 
 /// A URL for output: without userinfo.
 enum ShownURL {
@@ -39,11 +40,19 @@ enum ShownURL {
 
 /// A URL for logs: without userinfo, query and characters that could forge a line.
 enum LoggedURL {
-    /// The scheme, host and port; `?` for what is no URL.
-    static func origin(_ url: String) -> String { (try? Origin(of: url))?.description ?? "?" }
+    /// The scheme, host and port, or the bucket; `?` for what is no URL.
+    static func origin(_ url: String) -> String {
+        if let object = try? ObjectURL(url) { return printable(object.bucketURL) }
+        return (try? Origin(of: url))?.description ?? "?"
+    }
 
     static func text(_ url: String) -> String {
+        if let object = try? ObjectURL(url) { return printable(object.description) }
         guard let source = try? SourceURL(url) else { return "?" }
-        return String(source.description.unicodeScalars.map { $0.value < 0x20 || $0 == "\"" ? "?" : Character($0) })
+        return printable(source.description)
+    }
+
+    private static func printable(_ text: String) -> String {
+        String(text.unicodeScalars.map { $0.value < 0x20 || $0 == "\"" ? "?" : Character($0) })
     }
 }

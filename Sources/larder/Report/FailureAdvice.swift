@@ -87,7 +87,10 @@ struct FailureAdvice {
 
     private static func larder(_ code: Int) -> FailureAdvice {
         switch code {
-        case 101: FailureAdvice("The address is private or local", "--allow-address CIDR opens a range for a worker.")
+        case 101:
+            FailureAdvice(
+                "The address is private or local, or the bucket is not open",
+                "--allow-address CIDR opens a range for a worker, --allow-bucket URL a bucket.")
         case 102: FailureAdvice("The port is not allowed", "--allow-port N opens a port for a worker.")
         case 103: FailureAdvice("A redirect leads from https to http", "Put the final URLs in the list.")
         case 104: FailureAdvice("robots.txt or X-Robots-Tag forbids it", "Ask the owner of the origin.")
