@@ -9,6 +9,8 @@ from playwright.sync_api import sync_playwright
 
 WIDTHS = (390, 1400)
 SCHEMES = ("light", "dark")
+# Of each wait for a state, in milliseconds; only a failing test takes that long.
+TIMEOUT = 180_000
 faults = []
 
 
@@ -31,15 +33,19 @@ def browser():
 
 
 @contextlib.contextmanager
-def page(chromium, width=1400, scheme="light", offline=False):
-    """A page in a context of its own, whose errors are faults."""
+def page(chromium, width=1400, scheme="light", offline=False, refusals=(401,)):
+    """A page in a context of its own, whose errors are faults, but for answers with these statuses."""
+    def note(message):
+        wanted = [f"status of {status}" for status in refusals] + ["net::ERR_"]
+        if message.type == "error" and not any(text in message.text for text in wanted):
+            faults.append(f"console: {message.text}")
+
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme,
                                    reduced_motion="reduce")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(TIMEOUT)
     context.set_offline(offline)
     opened = context.new_page()
-    opened.on("console", lambda message: faults.append(f"console: {message.text}")
-              if message.type == "error" and "status of 401" not in message.text and "net::ERR_" not in message.text else None)
+    opened.on("console", note)
     opened.on("pageerror", lambda error: faults.append(f"script: {error}"))
     try:
         yield opened
@@ -49,8 +55,12 @@ def page(chromium, width=1400, scheme="light", offline=False):
 
 def check_rules(opened, where):
     """The page breaks no rule of axe-core, and nothing is wider than the window."""
+    check_width(opened, where)
     for violation in Axe().run(opened).response["violations"]:
         faults.append(f"{where}: {violation['id']}: {violation['nodes'][0]['html'][:200]}")
+
+
+def check_width(opened, where):
     wider = opened.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     expect(wider <= 0, f"{where}: {wider} pixels wider than the window")
 

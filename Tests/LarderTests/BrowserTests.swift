@@ -12,19 +12,96 @@ private enum BrowserModules {
     static let areWanted = areInstalled || ProcessInfo.processInfo.environment["CI"] == "true"
 }
 
-/// A report in Chromium, by Playwright: the gallery, the rules of axe-core, light and dark, as wide as a phone and as a
-/// desk. `scripts/browser` installs what it needs.
+/// The pages in Chromium, by Playwright: buttons, the keyboard, the rules of axe-core, light and dark, as wide as a
+/// phone and as a desk. `scripts/browser` installs what they need. One at a time, as each has a browser of its own.
 @Suite(
     .enabled(if: BrowserModules.areWanted, "needs chromium, and what scripts/browser installs"),
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(30)), .serialized)
 struct BrowserTests {
+    /// Only a failing test takes that long.
+    private static let limit = Duration.seconds(1_700)
+
     /// What the script finds wrong.
     private func faults(_ script: String, _ arguments: [String]) async throws -> String {
         let outcome = try await RunningCommand(
             "/usr/bin/python3", [PackageRoot.path + "/Tests/Browser/" + script] + arguments,
-            environment: ["PYTHONPATH": BrowserModules.path, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"]
+            environment: ["PYTHONPATH": BrowserModules.path, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"],
+            limit: Self.limit
         ).outcome()
         return outcome.code == 0 ? outcome.text : outcome.text + outcome.errorText
+    }
+
+    @Test func `each button of the dashboard changes the database while a worker runs`() async throws {
+        let scene = try await Scene()
+        try await dashboard("buttons.py", of: scene) {}
+    }
+
+    @Test func `the dashboard follows the database, and the keyboard alone changes it`() async throws {
+        let scene = try await Scene()
+        try await dashboard("live.py", of: scene) {
+            _ = try await scene.sql("SELECT larder.queue_pause('default')")
+        }
+    }
+
+    @Test func `each page shows hostile text as text, and is readable light and dark, narrow and wide`() async throws {
+        let scene = try await Scene()
+        try await dashboard("looks.py", of: scene) {}
+    }
+
+    /// Runs a script against `larder serve` and a worker, with four batches that are over, and a fifth whose jobs run
+    /// until the worker is killed.
+    ///
+    /// - Parameter prepare: what comes before the worker.
+    private func dashboard(_ script: String, of scene: Scene, _ prepare: () async throws -> Void) async throws {
+        let name = "<b onclick=alert(1)>'&\"\u{202E}"
+        let token = "0123456789abcdefXYZ"
+        let image = try scene.serve("plain.jpg", at: "/a.jpg")
+        let gone = (2...9).map { scene.origin.url("/gone-\($0).jpg") }
+        let hostile = scene.origin.url("/<script>alert(1)</script>.jpg")
+        for (batch, urls) in [
+            ("one", [image, gone[0], "nonsense"]), ("two", gone[1...5] + [hostile]), ("three", [gone[6]]),
+            ("four", [gone[7]]),
+        ] {
+            #expect(try await scene.larder(["run", "--batch", batch] + urls).run().code == 1)
+        }
+        let slow = (1...40).map { number -> String in
+            let target = "/<i>slow</i>\(number).jpg"
+            scene.origin.on(target, .silent)
+            return scene.origin.url(target)
+        }
+        #expect(try await scene.larder(["enqueue", "--batch", name] + slow).run().code == 0)
+        try scene.directory.write("http://a.example/1\n".utf8, to: "list")
+        let list = ["--cron", "0 2 * * *", "--from", scene.directory.file("list")]
+        for schedule in ["nightly", name] {
+            #expect(try await scene.larder(["schedule", "set", schedule] + list).run().code == 0)
+        }
+        let reason = ["--reason", "<script>alert(1)</script>"]
+        #expect(try await scene.larder(["blocklist", "add", "http://a.example/<i>.jpg"] + reason).run().code == 0)
+        try await prepare()
+        // The machine may stand still for as long as a lease, and for longer than a worker waits for a byte.
+        _ = try await scene.sql("UPDATE larder_data.settings SET lease_ms = 3600000")
+        var command = scene.larder(["work", "--idle-timeout", "1h", "--total-timeout", "1h"])
+        command.limit = Self.limit
+        let worker = try command.start()
+        try await scene.until("EXISTS (SELECT FROM larder.worker WHERE state = 'live')")
+        if try await scene.sql("SELECT paused_at IS NULL FROM larder.queue") == "t" {
+            try await scene.until("EXISTS (SELECT FROM larder.running)")
+        }
+        try scene.directory.write(token.utf8, to: "token")
+        let configuration: [String: Any] = [
+            "serve": [
+                LarderCommand.executable, "serve", "--json", "--allow-changes", "--token-file",
+                scene.directory.file("token"),
+            ],
+            "environment": scene.environment, "token": token, "database": scene.database.url, "name": name,
+            "image": image,
+            "worker": try #require(try await scene.sql("SELECT name FROM larder.worker WHERE state = 'live'")),
+        ]
+        try scene.directory.write(try JSONSerialization.data(withJSONObject: configuration), to: "configuration")
+        let found = try await faults(script, [scene.directory.file("configuration")])
+        #expect(found.isEmpty, "\(found)")
+        worker.signal(SIGKILL)
+        _ = await worker.outcome()
     }
 
     @Test func `a report works from disk with the network cut, and served`() async throws {

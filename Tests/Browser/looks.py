@@ -1,0 +1,36 @@
+"""Opens every page of the dashboard, light and dark, as wide as a phone and as a desk: looks.py CONFIGURATION."""
+
+from dashboard import PAGES, configuration, go, server, sign_in
+from pages import SCHEMES, WIDTHS, browser, check_rules, expect, finish, page
+
+# Elements that only text from outside could bring.
+MARKUP = "document.querySelectorAll('main b[onclick], main script, main i:not([class])').length"
+# Where text from outside is shown, as it is.
+HOSTILE = {
+    "batches": configuration["name"], "batches/5": configuration["name"], "blocklist": "http://a.example/<i>.jpg",
+    "failures": "<script>alert(1)</script>", "workers": "<i>slow</i>", "schedules": configuration["name"],
+}
+
+
+def look(opened, where):
+    go(opened, where)
+    if where in HOSTILE:
+        opened.get_by_text(HOSTILE[where]).first.wait_for()
+    expect(opened.evaluate(MARKUP) == 0, f"{where}: text from outside is markup")
+    expect(opened.locator("h1").count() == 1, f"{where}: not one heading of the page")
+    for scheme in SCHEMES:
+        opened.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        for width in WIDTHS:
+            opened.set_viewport_size({"width": width, "height": 900})
+            check_rules(opened, f"{where}, {width} px, {scheme}")
+
+
+with server, browser() as chromium:
+    with page(chromium) as opened:
+        opened.goto(server.url)
+        opened.wait_for_selector("#token")
+        check_rules(opened, "the page of the token")
+        sign_in(opened)
+        for where in PAGES + ["batches/1", "batches/5"]:
+            look(opened, where)
+finish()
