@@ -12,7 +12,7 @@ struct larder_http {
     struct MHD_Daemon *daemon;
     larder_http_handler handler;
     void *context;
-    size_t body;
+    larder_http_limit limit;
 };
 
 const char *larder_http_method(const larder_http_request *request) { return request->method; }
@@ -26,6 +26,8 @@ const char *larder_http_header(larder_http_request *request, const char *name) {
 const char *larder_http_argument(larder_http_request *request, const char *name) {
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
+
+bool larder_http_is_too_long(const larder_http_request *request) { return request->is_too_long; }
 
 const void *larder_http_body(const larder_http_request *request, size_t *length) {
     *length = request->length;
@@ -54,16 +56,6 @@ void larder_http_end_answer(larder_http_request *request) {
     pthread_mutex_unlock(&request->lock);
 }
 
-static larder_http_request *create(struct MHD_Connection *connection, const char *path, const char *method) {
-    larder_http_request *request = calloc(1, sizeof *request);
-    if (request == NULL) return NULL;
-    request->connection = connection;
-    request->path = strdup(path);
-    request->method = strdup(method);
-    pthread_mutex_init(&request->lock, NULL);
-    return request;
-}
-
 static void destroy(larder_http_request *request) {
     if (request == NULL) return;
     // Waits for the thread that has just answered.
@@ -77,6 +69,18 @@ static void destroy(larder_http_request *request) {
     free(request);
 }
 
+static larder_http_request *create(struct MHD_Connection *connection, const char *path, const char *method) {
+    larder_http_request *request = calloc(1, sizeof *request);
+    if (request == NULL) return NULL;
+    request->connection = connection;
+    request->path = strdup(path);
+    request->method = strdup(method);
+    pthread_mutex_init(&request->lock, NULL);
+    if (request->path != NULL && request->method != NULL) return request;
+    destroy(request);
+    return NULL;
+}
+
 static void completed(void *context, struct MHD_Connection *connection, void **state,
                       enum MHD_RequestTerminationCode code) {
     (void)context, (void)connection, (void)code;
@@ -85,14 +89,15 @@ static void completed(void *context, struct MHD_Connection *connection, void **s
 }
 
 /// Keeps a part of the body; a body that is too long is read and dropped.
-static void append(larder_http_request *request, const char *bytes, size_t length, size_t limit) {
-    if (request->is_too_long || length > limit - request->length) {
-        request->is_too_long = true;
-        return;
-    }
-    char *body = realloc(request->body, request->length + length);
+static void append(larder_http_request *request, const char *bytes, size_t length) {
+    if (request->is_too_long) return;
+    bool fits = length <= request->limit - request->length;
+    char *body = fits ? realloc(request->body, request->length + length) : NULL;
     if (body == NULL) {
         request->is_too_long = true;
+        free(request->body);
+        request->body = NULL;
+        request->length = 0;
         return;
     }
     memcpy(body + request->length, bytes, length);
@@ -111,19 +116,15 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return *state == NULL ? MHD_NO : MHD_YES;
     }
     if (*upload_size != 0) {
-        append(request, upload, *upload_size, server->body);
+        if (!request->has_limit) request->limit = server->limit(server->context, request);
+        request->has_limit = true;
+        append(request, upload, *upload_size);
         *upload_size = 0;
         return MHD_YES;
     }
     if (!request->is_asked) {
         request->is_asked = true;
-        if (request->is_too_long || request->path == NULL || request->method == NULL) {
-            static const char text[] = "the body is too long\n";
-            larder_http_begin_answer(request, MHD_HTTP_CONTENT_TOO_LARGE, text, sizeof text - 1);
-            larder_http_end_answer(request);
-        } else {
-            server->handler(server->context, request);
-        }
+        server->handler(server->context, request);
         pthread_mutex_lock(&request->lock);
         request->is_suspended = !request->is_answered;
         if (request->is_suspended) MHD_suspend_connection(connection);
@@ -134,7 +135,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return request->response == NULL ? MHD_NO : MHD_queue_response(connection, request->status, request->response);
 }
 
-larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, size_t body,
+larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, larder_http_limit limit,
                                larder_http_handler handler, void *context) {
     larder_http *server = malloc(sizeof *server);
     if (server == NULL) {
@@ -143,7 +144,7 @@ larder_http *larder_http_start(int socket, unsigned connections, unsigned timeou
     }
     server->handler = handler;
     server->context = context;
-    server->body = body;
+    server->limit = limit;
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
         MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,

@@ -6,8 +6,8 @@
 struct larder_http_request {
     struct MHD_Connection *connection;
     char *method, *path, *body;
-    size_t length;
-    bool is_too_long, is_asked;
+    size_t length, limit;
+    bool has_limit, is_too_long, is_asked;
     struct MHD_Response *response;
     unsigned status;
     /// Protects the following: the answer may come from another thread while the handler returns.

@@ -1,5 +1,7 @@
 """Presses every button of the dashboard and looks what it has changed in the database: buttons.py CONFIGURATION."""
 
+import base64
+
 from dashboard import answer_question, ask, configuration, expect_answer, go, press, server, sign_in
 from pages import browser, expect, finish, page
 
@@ -75,6 +77,22 @@ def check_others(opened):
     opened.get_by_role("button", name="Take", exact=False).first.click()
     opened.fill("#preview-url", configuration["image"])
     opened.fill("#preview-variants", '[{"name": "thumb", "thumbnail": {"width": 16, "height": 16}}]')
+    opened.wait_for_function("() => document.querySelector('.previews img')?.naturalWidth === 16")
+    # The same of a file, chosen and dropped; then of the URL again.
+    opened.set_input_files("#preview-file", configuration["file"])
+    opened.get_by_text("Of the file plain.jpg.").wait_for()
+    opened.get_by_text(", a file", exact=False).wait_for()
+    opened.get_by_role("button", name="Remove the file").click()
+    opened.locator(".previews").wait_for(state="detached")
+    expect(opened.input_value("#preview-file") == "", "the field still has the file")
+    opened.evaluate("""async (data) => {
+        const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+        const dropped = new DataTransfer();
+        dropped.items.add(new File([bytes], "dropped.jpg", { type: "image/jpeg" }));
+        document.querySelector(".drop").dispatchEvent(
+            new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+    }""", base64.b64encode(open(configuration["file"], "rb").read()).decode())
+    opened.get_by_text("Of the file dropped.jpg.").wait_for()
     opened.wait_for_function("() => document.querySelector('.previews img')?.naturalWidth === 16")
     go(opened, "batches/1")
     with opened.context.expect_page() as tab:

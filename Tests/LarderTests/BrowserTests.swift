@@ -94,7 +94,7 @@ struct BrowserTests {
                 scene.directory.file("token"),
             ],
             "environment": scene.environment, "token": token, "database": scene.database.url, "name": name,
-            "image": image,
+            "image": image, "file": PackageRoot.path + "/Tests/TranscoderTests/Images/plain.jpg",
             "worker": try #require(try await scene.sql("SELECT name FROM larder.worker WHERE state = 'live'")),
         ]
         try scene.directory.write(try JSONSerialization.data(withJSONObject: configuration), to: "configuration")

@@ -62,6 +62,57 @@ struct DashboardPreviewTests {
         #expect(again?["cached"] as? Bool == true && scene.origin.count("/a.jpg") == asked)
     }
 
+    /// A body with a file, which curl reads from disk.
+    private func body(file: [UInt8], _ variants: String...) throws -> String {
+        let data = Data(file).base64EncodedString()
+        let text = "{\"file\": \"\(data)\", \"variants\": [\(variants.joined(separator: ","))]}"
+        return "@" + (try scene.directory.write(text.utf8, to: "body"))
+    }
+
+    @Test func `a file has the variants of the same image of a URL, without keys`() async throws {
+        let image = try TestImage.bytes("plain.jpg")
+        let ofURL = try await preview(body(try scene.serve("plain.jpg", at: "/a.jpg"), Variants.small)).answer
+        let (status, answer) = try await preview(try body(file: image, Variants.small))
+        #expect(status == 200, "\(answer)")
+        let source = try #require(answer["source"] as? [String: Any])
+        #expect(source["key"] is NSNull && source["cached"] as? Bool == false && source["bytes"] as? Int == image.count)
+        func variant(_ answer: [String: Any]) -> [String: Any]? { (answer["variants"] as? [[String: Any]])?.first }
+        let made = try #require(variant(answer))
+        #expect(made["key"] is NSNull && made["data"] as? String == variant(ofURL)?["data"] as? String)
+        #expect(scene.stored.isEmpty)
+    }
+
+    @Test func `a file that is too large or no image is refused with its code`() async throws {
+        let limit = 8 << 20
+        var large = try TestImage.bytes("plain.jpg")
+        large += [UInt8](repeating: 0, count: limit - large.count)
+        // Bytes after the end of a JPEG are no part of it.
+        let (status, answer) = try await preview(try body(file: large, Variants.small))
+        #expect(status == 200, "\(answer["error"] ?? "")")
+        for (file, status, domain, code) in [
+            (large + [0], 400, "LarderErrorDomain", 201),
+            ([UInt8](repeating: 0, count: 2 * limit), 413, "LarderErrorDomain", 1),
+            (Array("no image".utf8), 422, "SDWebImageErrorDomain", 1001),
+            (Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), 422, "SDWebImageErrorDomain", 1001),
+        ] {
+            let refused = try await preview(try body(file: file, Variants.small))
+            let error = refused.answer["error"] as? [String: Any]
+            #expect(
+                refused.status == status && error?["domain"] as? String == domain && error?["code"] as? Int == code,
+                "\(file.count) bytes: \(refused)")
+        }
+        for source in [#""file":"""#, #""file":"*""#, #""file":"AA==","url":"a""#] {
+            #expect(try await preview("{\(source),\"variants\":[]}").status == 400, "\(source)")
+        }
+        // The longer bodies are for those who may make a preview.
+        let outcome = try await RunningCommand(
+            "/usr/bin/curl",
+            ["-s", "-H", "Content-Type: application/json", "-d", try body(file: large, Variants.small), address],
+            environment: [:]
+        ).outcome()
+        #expect(outcome.text.contains("the body of the request is too long"))
+    }
+
     @Test func `an image that cannot be had, a variant that cannot be made and a wrong body are said`() async throws {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let wrong = #"{"name":"outside","transform":[{"type":"crop","x":9000,"y":0,"width":8,"height":8}]}"#

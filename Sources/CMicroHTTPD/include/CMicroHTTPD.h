@@ -13,10 +13,13 @@ typedef struct larder_http_request larder_http_request;
 /// larder_http_begin_answer or larder_http_begin_file, larder_http_add_header and larder_http_end_answer.
 typedef void (*larder_http_handler)(void *context, larder_http_request *request);
 
+/// Called on the thread of the server before the body of a request: how many bytes of it are kept. The request has no
+/// body then, and is not to be answered.
+typedef size_t (*larder_http_limit)(void *context, larder_http_request *request);
+
 /// Serves on a listening socket, which it closes at its end, also when it fails: then NULL. At most `connections` at
-/// once, each closed after `timeout` seconds without a byte. A request with more than `body` bytes of body is answered
-/// 413.
-larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, size_t body,
+/// once, each closed after `timeout` seconds without a byte.
+larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, larder_http_limit limit,
                                larder_http_handler handler, void *context);
 
 const char *larder_http_method(const larder_http_request *request);
@@ -26,6 +29,8 @@ const char *larder_http_path(const larder_http_request *request);
 const char *larder_http_header(larder_http_request *request, const char *name);
 /// A parameter of the query, unescaped, or NULL. Valid until the handler returns.
 const char *larder_http_argument(larder_http_request *request, const char *name);
+/// Whether the body was longer than its limit, or than the memory; then it was dropped.
+bool larder_http_is_too_long(const larder_http_request *request);
 const void *larder_http_body(const larder_http_request *request, size_t *length);
 
 /// Copies the body.

@@ -40,7 +40,9 @@ extension Command {
         // At most one request per connection waits here.
         let (requests, waiting) = AsyncStream.makeStream(
             of: (HTTPRequest, HTTPReply).self, bufferingPolicy: .bufferingOldest(HTTPEndpoint.connections))
-        let server = try await HTTPEndpoint(address, header: access.userHeader) { waiting.yield(($0, $1)) }
+        let server = try await HTTPEndpoint(
+            address, header: access.userHeader, longestBody: { dashboard.longestBody(of: $0) }
+        ) { waiting.yield(($0, $1)) }
         let text = "http://\(address.host == "0.0.0.0" ? Machine.host : address.host):\(server.port)/"
         try Console.show(["url": text, "port": Int(server.port)], arguments, text)
         await withDiscardingTaskGroup { group in

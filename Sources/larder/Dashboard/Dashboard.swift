@@ -28,6 +28,14 @@ struct Dashboard: Sendable {
     /// Writes a line about each change.
     let log: @Sendable (String) -> Void
 
+    /// How long the body of a request may be. That of a preview may contain a file, from those who may make one.
+    func longestBody(of request: HTTPRequest) -> Int {
+        guard request.path == DashboardPreview.path, access.permits(request) else {
+            return HTTPEndpoint.longestBody
+        }
+        return DashboardPreview.longestBody
+    }
+
     /// The answer to a request. Errors of the database are answers, too.
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         var answer = await unguarded(request)
@@ -49,10 +57,10 @@ struct Dashboard: Sendable {
                 return request.path == "/readyz"
                     ? HTTPAnswer(body: Array("ready\n".utf8))
                     : HTTPAnswer(type: MetricsText.type, body: Array(metrics(gauges).utf8))
-            case "/api/v1/preview" where request.method == "POST":
-                return Self.json(200, try await preview.answer(request.body))
-            case "/api/v1/events" where request.method == "GET": return try events(request)
-            case "/api/v1/openapi.json": return Self.json(200, DashboardOpenAPI.document)
+            case DashboardPreview.path where request.method == "POST":
+                return HTTPAnswer.json(200, try await preview.answer(request.body))
+            case DashboardEvents.path where request.method == "GET": return try events(request)
+            case "/api/v1/openapi.json": return HTTPAnswer.json(200, DashboardOpenAPI.document)
             case let path where path.hasPrefix("/cache/") && request.isReading:
                 guard let place else { return .notFound }
                 return try await DashboardCache(place).answer(request, key: String(path.dropFirst("/cache/".count)))
@@ -64,9 +72,9 @@ struct Dashboard: Sendable {
             default: return try await call(request, user)
             }
         } catch let refusal as DashboardAccess.Refusal {
-            return Self.failure(refusal.status, .usage(refusal.message))
+            return HTTPAnswer.failure(refusal.status, .usage(refusal.message))
         } catch {
-            return Self.failure(Self.status(of: error), CommandError(error))
+            return HTTPAnswer.failure(Self.status(of: error), CommandError(error))
         }
     }
 
@@ -76,16 +84,17 @@ struct Dashboard: Sendable {
         let path = Array(parts.dropFirst(2))
         let matches = DashboardRoute.all.compactMap { route in route.match(path).map { (route, $0) } }
         guard !matches.isEmpty else {
-            return Self.failure(404, .usage("there is no \(PrintableText.text(request.path))"))
+            return HTTPAnswer.failure(404, .usage("there is no \(PrintableText.text(request.path))"))
         }
         let method = request.method == "HEAD" ? "GET" : request.method
         guard let (route, number) = matches.first(where: { $0.0.method == method }) else {
-            return Self.failure(405, .usage("use \(matches.map(\.0.method).joined(separator: " or "))"))
+            return HTTPAnswer.failure(405, .usage("use \(matches.map(\.0.method).joined(separator: " or "))"))
         }
-        let call = DashboardCall(queue: queue, request: request, number: number)
+        let call = DashboardCall(
+            queue: queue, request: request, number: number, allowsChanges: access.allowsChanges)
         guard !request.isReading else {
             return try await answers.answer(to: request, lasting: route.lasting) {
-                Self.json(200, try await route.run(call))
+                HTTPAnswer.json(200, try await route.run(call))
             }
         }
         defer { answers.forget() }
@@ -93,7 +102,7 @@ struct Dashboard: Sendable {
         let target = try route.target(of: call)
         let action = try await queue.beginAction(actor: user, verb: route.verb, target: target)
         do {
-            return Self.json(200, try await route.run(call))
+            return HTTPAnswer.json(200, try await route.run(call))
         } catch {
             try? await queue.failAction(action, CommandError(error).message)
             throw error
@@ -115,7 +124,7 @@ struct Dashboard: Sendable {
     private func events(_ request: HTTPRequest) throws -> HTTPAnswer {
         let events = try DashboardEvents(request.arguments["paths"])
         guard let viewer = DashboardViewer(viewers, limit: DashboardEvents.streams) else {
-            return Self.failure(503, .usage("\(DashboardEvents.streams) pages are open already"))
+            return HTTPAnswer.failure(503, .usage("\(DashboardEvents.streams) pages are open already"))
         }
         var answer = HTTPAnswer(type: "text/event-stream")
         answer.stream = { stream in
@@ -128,7 +137,7 @@ struct Dashboard: Sendable {
     /// The answer to a question of a stream, whose user was let in at its beginning.
     private func read(_ question: HTTPRequest) async -> HTTPAnswer {
         do { return try await call(question, nil) } catch {
-            return Self.failure(Self.status(of: error), CommandError(error))
+            return HTTPAnswer.failure(Self.status(of: error), CommandError(error))
         }
     }
 
@@ -147,17 +156,6 @@ struct Dashboard: Sendable {
         QueueMetrics(gauges).write(to: &page)
         ProcessMetrics().write(to: &page)
         return page.text
-    }
-
-    private static func json(_ status: UInt32, _ object: JSONObject) -> HTTPAnswer {
-        guard let text = try? JSONLine.text(object) else { return failure(500, .larder(.other, "no JSON")) }
-        return HTTPAnswer(status: status, type: "application/json", body: Array((text + "\n").utf8))
-    }
-
-    private static func failure(_ status: UInt32, _ error: CommandError) -> HTTPAnswer {
-        let inner: JSONObject = ["domain": error.domain, "code": error.code, "message": error.message]
-        let text = (try? JSONLine.text(["error": inner] as JSONObject)) ?? "{}"
-        return HTTPAnswer(status: status, type: "application/json", body: Array((text + "\n").utf8))
     }
 
     /// The HTTP status of an error.

@@ -44,6 +44,14 @@ struct DashboardAccess: Sendable {
         return user
     }
 
+    /// Whether the request is not refused.
+    func permits(_ request: HTTPRequest) -> Bool {
+        do throws(Refusal) {
+            _ = try user(of: request)
+            return true
+        } catch { return false }
+    }
+
     private func checkChange(_ request: HTTPRequest, _ host: String) throws(Refusal) {
         guard allowsChanges else {
             throw Refusal(status: 403, message: "this dashboard is read-only; --allow-changes permits changes")

@@ -8,6 +8,8 @@ struct DashboardCall: Sendable {
     let request: HTTPRequest
     /// The number in the path, for routes that have one.
     let number: Int64
+    /// Whether the dashboard may change something: what a change has to name is answered as it is.
+    let allowsChanges: Bool
 
     /// A parameter of the query.
     ///
@@ -81,7 +83,8 @@ struct DashboardCall: Sendable {
             let filter = try filter()
             let parts = [
                 filter.batch.map { "batch \($0)" }, filter.error.map { "\($0.domain) \($0.code)" },
-                filter.origin.map { "origin \(ShownURL.text($0))" }, filter.text.map { "text \(ShownURL.text($0))" },
+                filter.origin.map { "origin \(ShownURL.masked($0))" },
+                filter.text.map { "text \(ShownURL.masked($0))" },
             ]
             return parts.contains { $0 != nil } ? parts.compactMap(\.self).joined(separator: ", ") : "all failures"
         }

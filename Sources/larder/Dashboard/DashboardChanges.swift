@@ -77,7 +77,7 @@ extension DashboardRoute {
         named("blocklist/add", "Blocks a URL for `seconds`, a day by default.", "url", [.optionalNumber("seconds")]) {
             call, name in
             guard BlockableURL.isURL(name) else {
-                throw CommandError.usage("'\(ShownURL.text(name))' is not an http or https URL")
+                throw CommandError.usage("'\(ShownURL.masked(name))' is not an http or https URL")
             }
             try await call.queue.block([name], for: try call.seconds("seconds") ?? .seconds(86_400))
         },
@@ -137,7 +137,7 @@ extension DashboardRoute {
         post(path, summary, fields: [.text(field)] + optional, [(field, .value("string"))]) { call in
             let name = try call.text(field)
             try await change(call, name)
-            return [field: field == "url" ? ShownURL.text(name) : name]
+            return [field: field == "url" ? ShownURL.masked(name) : name]
         }
     }
 }

@@ -12,6 +12,9 @@ struct DashboardEvents: Sendable {
     /// Streams of all viewers, fewer than connections.
     static let streams = HTTPEndpoint.connections / 2
 
+    /// The path of the stream.
+    static let path = "/api/v1/events"
+
     /// `batches`, `throughput?minutes=60`: as after `/api/v1/`.
     private let paths: [String]
 

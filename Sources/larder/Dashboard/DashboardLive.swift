@@ -68,7 +68,7 @@ enum DashboardLive {
           }, pause);
         }
 
-        const handlers = ["onclick", "onsubmit", "oninput", "onchange"];
+        const handlers = ["onclick", "onsubmit", "oninput", "onchange", "ondragover", "ondrop"];
 
         /** Takes over attributes and handlers; what a user typed or opened stays, unless the page has another default. */
         function adopt(old, fresh) {

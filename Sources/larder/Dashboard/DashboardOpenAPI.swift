@@ -1,4 +1,4 @@
-/// The OpenAPI description of the dashboard's API, from its routes.
+/// The OpenAPI description of what `larder serve` answers; that of the API is made from its routes.
 enum DashboardOpenAPI {
     static var document: JSONObject {
         [
@@ -9,7 +9,8 @@ enum DashboardOpenAPI {
             ] as JSONObject,
             "paths": paths,
             "components": [
-                "securitySchemes": ["token": ["type": "http", "scheme": "bearer"] as JSONObject] as JSONObject
+                "securitySchemes": ["token": ["type": "http", "scheme": "bearer"] as JSONObject] as JSONObject,
+                "schemas": ["Event": event] as JSONObject,
             ] as JSONObject,
             "security": [["token": [String]()] as JSONObject, [:] as JSONObject],
         ]
@@ -17,6 +18,7 @@ enum DashboardOpenAPI {
 
     private static var paths: JSONObject {
         var paths: JSONObject = [:]
+        for (path, operations) in others { paths[path] = operations }
         for (path, routes) in Dictionary(grouping: DashboardRoute.all, by: \.path) {
             var operations: JSONObject = [:]
             for route in routes { operations[route.method.lowercased()] = operation(route) }
@@ -32,7 +34,7 @@ enum DashboardOpenAPI {
             "parameters": inPath + route.arguments.map { parameter($0, in: "query") },
             "responses": [
                 "200": response("The answer.", answer(of: route)),
-                "default": response("An error.", ["$ref": "json-output.schema.json#/$defs/error"]),
+                "default": error,
             ] as JSONObject,
         ]
         if route.method == "POST" {
@@ -48,15 +50,21 @@ enum DashboardOpenAPI {
         return operation
     }
 
-    private static func parameter(_ field: DashboardRoute.Field, in place: String) -> JSONObject {
+    static var error: JSONObject { response("An error.", ["$ref": "json-output.schema.json#/$defs/error"]) }
+
+    static func parameter(_ field: DashboardRoute.Field, in place: String) -> JSONObject {
         ["name": field.name, "in": place, "required": place == "path", "schema": type(field.type)]
     }
 
     private static func response(_ description: String, _ schema: JSONObject) -> JSONObject {
-        [
-            "description": description,
-            "content": ["application/json": ["schema": schema] as JSONObject] as JSONObject,
-        ]
+        contents(description, ["application/json": schema])
+    }
+
+    /// A response with one of these media types, each with its schema.
+    static func contents(_ description: String, _ schemas: [String: JSONObject]) -> JSONObject {
+        var content: JSONObject = [:]
+        for (type, schema) in schemas { content[type] = ["schema": schema] as JSONObject }
+        return ["description": description, "content": content]
     }
 
     private static func answer(of route: DashboardRoute) -> JSONObject {
@@ -76,11 +84,11 @@ enum DashboardOpenAPI {
         }
     }
 
-    /// An object with all of these fields.
-    static func object(of fields: [String: String]) -> JSONObject {
+    /// An object with these fields, all of them by default.
+    static func object(of fields: [String: String], required: [String]? = nil) -> JSONObject {
         var properties: JSONObject = [:]
         for (name, kind) in fields { properties[name] = type(kind) }
-        return object(properties, required: fields.keys.sorted())
+        return object(properties, required: required ?? fields.keys.sorted())
     }
 
     static func line(of command: String) -> JSONObject {

@@ -110,7 +110,7 @@ enum DashboardPages {
               return [table("Blocked URLs", [
                 ["URL", (row) => row.url, "long"], ["Until", (row) => time(row.until)],
                 ["Error", (row) => `${row.message} (${row.domain} ${row.code})`, "long"], ["Failures", (row) => row.failures, "number"],
-                ["", (row) => button("Unblock", "blocklist/remove", { url: row.url }, `Unblock ${row.url}?`), "actions"],
+                ["", (row) => button("Unblock", "blocklist/remove", { url: row.given }, `Unblock ${row.url}?`), "actions"],
               ], blocklist, "No URL is blocked."),
               form("Block", "blocklist/add", "url", "URL", (text) => `Block ${text} for a day? Its jobs fail.`),
               blocklist.length === 1000 ? make("p", { class: "quiet" }, "These are the first 1,000; larder blocklist list has all.") : null];

@@ -5,20 +5,22 @@ import Foundation
 import ImageModel
 import Transcoder
 
-/// Makes variants of one image without storing them, as a worker would make them.
+/// Makes variants of one image without storing them, as a worker would make them: the image of a URL, or a file that
+/// the request contains.
 struct DashboardPreview: Sendable {
     /// Reads the cache before it downloads; nil where the images of the cache are not shown.
     let place: CachePlace?
     let downloader: ImageDownloader
     let objects: BucketSource
     let transcoding: TranscoderPool.Configuration
+    /// Of a file, by `--max-body`.
+    private let mostBytes: Int
     /// Previews at once; each has a child process.
     private let running = AsyncSemaphore(2)
+    private let threads = ThreadPool(name: "preview", threads: 2)
 
-    /// Variants of one preview.
-    private static let limit = 16
-    /// A larger file is described and not sent.
-    private static let mostBytes = 2 << 20
+    /// A larger variant is described and not sent.
+    private static let mostSentBytes = 2 << 20
     private static let shown: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .avif]
 
     init(
@@ -28,32 +30,31 @@ struct DashboardPreview: Sendable {
         self.place = place
         downloader = ImageDownloader(fetching)
         objects = try BucketSource(arguments, downloader, fetching.limits)
+        mostBytes = Int(clamping: fetching.limits.body)
         var transcoding = transcoding
         transcoding.count = 1
         self.transcoding = transcoding
     }
 
+    /// The path of its API.
+    static let path = "/api/v1/preview"
+    /// Of the body of a request, which may contain a file in base64.
+    static let longestBody = (PreviewRequest.mostBytes + 2) / 3 * 4 + HTTPEndpoint.longestBody
+
     /// The source and each variant, or why it cannot be made.
     ///
-    /// - Parameter body: `{"url":…,"variants":[…]}`.
     /// - Throws: wrong usage; what a download and a decoder throw about the source.
     func answer(_ body: [UInt8]) async throws -> JSONObject {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any],
-            let url = object["url"] as? String, let given = object["variants"] as? [Any], !url.isEmpty,
-            given.count <= Self.limit
-        else { throw CommandError.usage("the body needs 'url', and 'variants', an array of at most \(Self.limit)") }
-        let variants = try given.enumerated().map { number, variant in
-            let data = try? JSONSerialization.data(withJSONObject: variant, options: .fragmentsAllowed)
-            let text = String(decoding: data ?? Data(), as: UTF8.self)
-            return try VariantJSON.variant(text, from: "variant \(number + 1)")
+        let request = try await threads.run { [mostBytes] in
+            try PreviewRequest(body, mostBytes: mostBytes)
         }
         guard await running.acquire() else { throw CommandError.larder(.other, "stopping") }
-        return try await finally({ running.release() }) { try await preview(CacheKey(url), variants) }
+        return try await finally({ running.release() }) { try await preview(request) }
     }
 
-    private func preview(_ key: CacheKey, _ variants: [Variant]) async throws -> JSONObject {
+    private func preview(_ request: PreviewRequest) async throws -> JSONObject {
         let start = ContinuousClock.now
-        let (source, isCached) = try await source(key)
+        let source = try await source(request.source)
         let fetched = start.duration(to: .now)
         let pool = TranscoderPool(configuration: transcoding)
         return try await finally(pool.shutdown) {
@@ -62,11 +63,12 @@ struct DashboardPreview: Sendable {
                 TranscodeRequest(source: source.descriptor, variants: [], outputs: [])
             ).source
             var made: [JSONObject] = []
-            for variant in variants { made.append(try await line(variant, of: source, key, pool)) }
+            for variant in request.variants { made.append(try await line(variant, of: source, pool)) }
             return [
                 "source": [
-                    "key": key.text, "cached": isCached, "format": header.format.name, "width": header.width,
-                    "height": header.height, "bytes": Self.size(source.descriptor), "ms": fetched.milliseconds,
+                    "key": source.key?.text, "cached": source.isCached, "format": header.format.name,
+                    "width": header.width, "height": header.height, "bytes": Self.size(source.descriptor),
+                    "ms": fetched.milliseconds,
                 ] as JSONObject, "variants": made,
             ]
         }
@@ -76,35 +78,41 @@ struct DashboardPreview: Sendable {
     private struct Source: Sendable {
         let descriptor: Int32
         let owner: any Sendable
+        var isCached = false
+        /// Nil for a file of the request.
+        let key: CacheKey?
     }
 
-    private func source(_ key: CacheKey) async throws -> (Source, isCached: Bool) {
-        if let place {
-            let file = try await place.disk.run { [store = place.store] in
-                try store.peek(named: store.naming.fileName(of: key))
+    private func source(_ wanted: PreviewRequest.Source) async throws -> Source {
+        switch wanted {
+        case .url(let key):
+            if let place {
+                let file = try await place.disk.run { [store = place.store] in
+                    try store.peek(named: store.naming.fileName(of: key))
+                }
+                if let file { return Source(descriptor: file.descriptor, owner: file, isCached: true, key: key) }
             }
-            if let file { return (Source(descriptor: file.descriptor, owner: file), true) }
+            let file = try await threads.run { () throws(CommandError) in try ScratchFile() }
+            let request = FetchRequest(key.text)
+            _ =
+                objects.canLoad(key.text)
+                ? try await objects.fetch(request, into: file.descriptor)
+                : try await downloader.fetch(request, into: file.descriptor)
+            return Source(descriptor: file.descriptor, owner: file, key: key)
+        case .file(let bytes):
+            let file = try await threads.run { () throws(CommandError) in try ScratchFile(bytes) }
+            return Source(descriptor: file.descriptor, owner: file, key: nil)
         }
-        let file = try await ThreadPool(name: "preview", threads: 1).run { () throws(CommandError) in
-            try ScratchFile()
-        }
-        let request = FetchRequest(key.text)
-        _ =
-            objects.canLoad(key.text)
-            ? try await objects.fetch(request, into: file.descriptor)
-            : try await downloader.fetch(request, into: file.descriptor)
-        return (Source(descriptor: file.descriptor, owner: file), false)
     }
 
     private func line(
-        _ variant: Variant, of source: Source, _ key: CacheKey, _ pool: TranscoderPool
+        _ variant: Variant, of source: Source, _ pool: TranscoderPool
     ) async throws -> JSONObject {
         let naming = SDWebImageNaming()
-        let variantKey = try naming.key(of: variant, from: key)
+        let variantKey = try source.key.flatMap { try naming.key(of: variant, from: $0) }
         var line: JSONObject = [
             "name": variant.name, "key": variantKey?.text, "file": variantKey.map(naming.fileName),
         ]
-        let threads = ThreadPool(name: "preview", threads: 1)
         let output = try await threads.run { () throws(CommandError) in try ScratchFile() }
         let start = ContinuousClock.now
         do {
@@ -119,7 +127,7 @@ struct DashboardPreview: Sendable {
             line["height"] = made.height
             line["bytes"] = made.bytes
             line["quality"] = made.quality
-            if Self.shown.contains(made.format), made.bytes <= Self.mostBytes {
+            if Self.shown.contains(made.format), made.bytes <= Self.mostSentBytes {
                 let bytes = await threads.run { output.prefix(made.bytes) }
                 let type = made.format.mediaType
                 line["data"] = "data:\(type);base64," + Data(bytes).base64EncodedString()

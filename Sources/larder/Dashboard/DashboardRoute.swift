@@ -70,12 +70,13 @@ struct DashboardRoute: Sendable {
     /// The name of a change in the record of actions, `batches/pause`.
     var verb: String { path.replacing("{id}/", with: "") }
 
-    /// What a change is about: the number in the path, or the first field of the body; a URL without its password.
+    /// What a change is about: the number in the path, or the first field of the body; a URL without its password and
+    /// signature.
     func target(of call: DashboardCall) throws(CommandError) -> String {
         guard call.number == 0 else { return "\(call.number)" }
         guard let field = fields.first, field.isRequired else { return try call.filterText }
         let text = try call.text(field.name)
-        return field.name == "url" ? ShownURL.text(text) : text
+        return field.name == "url" ? ShownURL.masked(text) : text
     }
 
     /// The number in `path` where it is a path of this route, 0 for a route without one; nil for another path.

@@ -104,8 +104,12 @@ extension DashboardRoute {
         ) { call in
             ["origins": try await call.queue.originActivity().map(\.json)]
         },
-        get("blocklist", "The first 1,000 blocked URLs.", [("blocklist", .lines(of: "blocklist list"))]) { call in
-            ["blocklist": try await call.queue.blocklist().map(\.json)]
+        get(
+            "blocklist",
+            "The first 1,000 blocked URLs; `given` is the URL with its signature, which a change names, or null where no "
+                + "change is allowed.", [("blocklist", .objects(blocked))]
+        ) { call in
+            ["blocklist": try await call.queue.blocklist().map { $0.json(isNamed: call.allowsChanges) }]
         },
         get("schedules", "The schedules.", [("schedules", .lines(of: "schedule list"))]) { call in
             ["schedules": try await call.queue.schedules().map(\.json)]
@@ -181,6 +185,10 @@ extension DashboardRoute {
     private static let failure = [
         "url": "string", "domain": "string", "code": "integer", "message": "string", "attempts": "integer",
         "meta": "object?",
+    ]
+    private static let blocked = [
+        "url": "string", "given": "string?", "until": "string", "failures": "integer", "domain": "string",
+        "code": "integer", "message": "string", "httpStatus": "integer?",
     ]
     private static let image = [
         "job": "integer", "url": "string", "variant": "string?", "key": "string", "format": "string?",

@@ -80,7 +80,7 @@ enum DashboardScript {
         const state = (text) => make("span", { class: "state " + (stateClass[text] || "") }, text);
 
         /** What a row is about, so that its buttons stay under the focus when rows come and go. */
-        const rowKey = (row) => row.job ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name;
+        const rowKey = (row) => row.job ?? row.given ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name;
 
         /** Columns are [title, value of a row, class of the cell]. */
         function table(label, columns, rows, empty) {

@@ -20,11 +20,11 @@ extension BatchStatistics {
             },
             "slowest": slowest.map {
                 [
-                    "url": ShownURL.text($0.url), "wait": $0.wait, "fetch": $0.fetch, "transcode": $0.transcode,
+                    "url": ShownURL.masked($0.url), "wait": $0.wait, "fetch": $0.fetch, "transcode": $0.transcode,
                     "store": $0.store,
                 ] as JSONObject
             },
-            "largest": largest.map { ["url": ShownURL.text($0.url), "bytes": $0.bytes] as JSONObject },
+            "largest": largest.map { ["url": ShownURL.masked($0.url), "bytes": $0.bytes] as JSONObject },
             "variants": variants.map {
                 ["name": $0.name, "files": $0.files, "bytes": $0.bytes, "originals": $0.originals] as JSONObject
             },
@@ -34,7 +34,7 @@ extension BatchStatistics {
                     "domain": cause.domain, "code": cause.code, "status": cause.status, "items": cause.items,
                     "origins": cause.origins, "meaning": advice.meaning, "action": advice.action,
                     "message": FailureLine.message(cause.message, of: cause.examples.first ?? ""),
-                    "examples": cause.examples.map { ShownURL.text($0) },
+                    "examples": cause.examples.map { ShownURL.masked($0) },
                 ] as JSONObject
             },
         ]

@@ -12,7 +12,7 @@ final class HTTPEndpoint: Sendable {
     static let arguments = [
         "after", "batch", "code", "domain", "limit", "minutes", "origin", "paths", "queue", "text",
     ]
-    /// Of a request, in bytes.
+    /// Of a request, in bytes, unless the server says otherwise.
     static let longestBody = 65_536
 
     /// At once; further ones wait for a place.
@@ -24,17 +24,26 @@ final class HTTPEndpoint: Sendable {
     private final class Context: Sendable {
         let handler: Handler
         let headers: [String]
+        let longestBody: @Sendable (HTTPRequest) -> Int
         let open = OpenRequests()
 
-        init(_ handler: @escaping Handler, headers: [String]) {
+        init(
+            _ handler: @escaping Handler, headers: [String], longestBody: @escaping @Sendable (HTTPRequest) -> Int
+        ) {
             self.handler = handler
             self.headers = headers
+            self.longestBody = longestBody
         }
+
+        func limit(_ request: OpaquePointer) -> Int { longestBody(read(request)) }
 
         func answer(_ request: OpaquePointer) {
             let reply = HTTPReply(request, of: open)
             if open.isClosing {
                 return reply.send(HTTPAnswer(status: 503, body: Array("stopping\n".utf8)))
+            }
+            guard !larder_http_is_too_long(request) else {
+                return reply.send(.failure(413, .usage("the body of the request is too long")))
             }
             handler(read(request), reply)
         }
@@ -66,10 +75,16 @@ final class HTTPEndpoint: Sendable {
     private let server: Mutex<Server?>
     let port: UInt16
 
-    /// - Parameter header: one more header that requests carry, in lower case.
+    /// - Parameters:
+    ///   - header: one more header that requests carry, in lower case.
+    ///   - longestBody: how long the body of a request may be, which has none yet; further requests are answered 413.
+    ///     Called on the thread of the server; it must not block.
     /// - Throws: a `CommandError` that names the address when it cannot be listened on.
-    init(_ address: ListenAddress, header: String? = nil, _ handler: @escaping Handler) async throws {
-        context = Context(handler, headers: Self.headers + [header].compactMap(\.self))
+    init(
+        _ address: ListenAddress, header: String? = nil,
+        longestBody: @escaping @Sendable (HTTPRequest) -> Int = { _ in longestBody }, _ handler: @escaping Handler
+    ) async throws {
+        context = Context(handler, headers: Self.headers + [header].compactMap(\.self), longestBody: longestBody)
         let (socket, port) = try await ThreadPool(name: "listen", threads: 1).run { () throws(CommandError) in
             try address.listen()
         }
@@ -77,7 +92,11 @@ final class HTTPEndpoint: Sendable {
         let me = Unmanaged.passUnretained(context).toOpaque()
         guard
             let handle = larder_http_start(
-                socket, UInt32(Self.connections), Self.timeout, Self.longestBody,
+                socket, UInt32(Self.connections), Self.timeout,
+                { context, request in
+                    guard let context, let request else { return 0 }
+                    return Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().limit(request)
+                },
                 { context, request in
                     guard let context, let request else { return }
                     Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().answer(request)

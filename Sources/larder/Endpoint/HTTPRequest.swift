@@ -9,7 +9,7 @@ struct HTTPRequest: Sendable {
     var headers: [String: String] = [:]
     /// Those of `HTTPEndpoint.arguments` that the query has, unescaped.
     var arguments: [String: String] = [:]
-    /// At most `HTTPEndpoint.longestBody` bytes.
+    /// At most as long as the server allows.
     var body: [UInt8] = []
 
     /// Whether the method only reads.
@@ -35,6 +35,19 @@ struct HTTPAnswer: Sendable {
     static let notFound = HTTPAnswer(status: 404, body: Array("not found\n".utf8))
     static let wrongMethod = HTTPAnswer(
         status: 405, headers: [("Allow", "GET, HEAD")], body: Array("only GET and HEAD\n".utf8))
+
+    /// A JSON object in one line.
+    static func json(_ status: UInt32, _ object: JSONObject) -> HTTPAnswer {
+        guard let text = try? JSONLine.text(object) else { return failure(500, .larder(.other, "no JSON")) }
+        return HTTPAnswer(status: status, type: "application/json", body: Array((text + "\n").utf8))
+    }
+
+    /// An error as the object that commands print.
+    static func failure(_ status: UInt32, _ error: CommandError) -> HTTPAnswer {
+        let inner: JSONObject = ["domain": error.domain, "code": error.code, "message": error.message]
+        let text = (try? JSONLine.text(["error": inner] as JSONObject)) ?? "{}"
+        return HTTPAnswer(status: status, type: "application/json", body: Array((text + "\n").utf8))
+    }
 }
 
 /// Some bytes of an open file.

@@ -81,7 +81,7 @@ final class OutputFile {
 
     func write(_ bytes: [UInt8]) throws(CommandError) { try Self.write(bytes[...], to: descriptor, path) }
 
-    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String) throws(CommandError) {
+    static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String) throws(CommandError) {
         var rest = bytes
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -7,7 +7,11 @@ final class ScratchFile: Sendable {
     /// Open for reading and writing.
     let descriptor: Int32
 
-    init() throws(CommandError) { descriptor = try OutputFile.unnamed() }
+    /// - Parameter bytes: what it contains at first.
+    init(_ bytes: [UInt8] = []) throws(CommandError) {
+        descriptor = try OutputFile.unnamed()
+        try OutputFile.write(bytes[...], to: descriptor, "/tmp")
+    }
 
     deinit { close(descriptor) }
 

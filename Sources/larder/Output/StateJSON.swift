@@ -30,6 +30,16 @@ extension BlockedURL {
     }
 }
 
+extension BlockedURL {
+    /// The object of the dashboard: for readers, and the URL itself for those who may name it in a change.
+    func json(isNamed: Bool) -> JSONObject {
+        var object = json
+        object["url"] = ShownURL.masked(url)
+        object["given"] = isNamed ? ShownURL.text(url) : nil as String?
+        return object
+    }
+}
+
 extension Schedule {
     var json: JSONObject {
         [
@@ -53,7 +63,7 @@ extension RunningJob {
     var json: JSONObject {
         [
             "job": job, "batchID": batch, "worker": "\(worker)", "workerName": workerName, "attempt": attempt,
-            "seconds": seconds, "url": ShownURL.text(url),
+            "seconds": seconds, "url": ShownURL.masked(url),
         ]
     }
 }
@@ -76,7 +86,8 @@ extension OperatorAction {
 extension BatchImage {
     var json: JSONObject {
         [
-            "job": Int(job), "url": ShownURL.text(url), "variant": variant, "key": key, "format": format,
+            "job": Int(job), "url": ShownURL.masked(url), "variant": variant, "key": ShownURL.masked(key),
+            "format": format,
             "width": width, "height": height, "bytes": bytes,
         ]
     }
@@ -114,7 +125,7 @@ extension FoundFailure {
     var json: JSONObject {
         let advice = FailureAdvice(domain: error.domain, code: error.code, status: httpStatus)
         return [
-            "job": job, "batchID": batch, "batch": batchName ?? "\(batch)", "url": ShownURL.text(url),
+            "job": job, "batchID": batch, "batch": batchName ?? "\(batch)", "url": ShownURL.masked(url),
             "domain": error.domain, "code": error.code, "message": FailureLine.message(error.message, of: url),
             "meaning": advice.meaning,
             "httpStatus": httpStatus, "attempts": attempts, "finishedAt": finishedAt,

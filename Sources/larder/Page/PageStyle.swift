@@ -90,6 +90,7 @@ enum PageStyle {
         .images figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 6px; }
         .images img, .images figure > span { display: block; width: 100%; height: 96px; object-fit: contain; }
         .images figcaption { color: var(--quiet); font-size: 12px; overflow-wrap: anywhere; }
+        .drop { border: 1px dashed var(--quiet); border-radius: 8px; padding: 8px 12px; }
         .previews { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr)); gap: 14px; }
         .previews figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px; }
         .previews img { display: block; max-width: 100%; max-height: 480px; margin: 0 auto 8px; }
