@@ -22,7 +22,8 @@ BEGIN
     SELECT p.id INTO found_id FROM larder_data.pipeline p WHERE p.name = find_pipeline.name
     ORDER BY p.version DESC LIMIT 1;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'unknown pipeline "%"', name USING ERRCODE = 'LA003';
+        RAISE EXCEPTION 'unknown pipeline "%"', name USING ERRCODE = 'LA003',
+            HINT = 'larder.pipeline lists them, larder.pipeline_set() adds one';
     END IF;
     RETURN found_id;
 END $$;

@@ -1,8 +1,8 @@
 -- Schedules: lists and queries that are enqueued by the clock.
 --
 -- A schedule that is due is run by the first worker that locks its row, in one transaction with its batch and its next
--- time: so each run happens once, and a worker that dies in between leaves it due. A run that is late is made once; how
--- many further ones were missed is counted.
+-- time: so each run happens once, and a worker that dies in between leaves it due. A run that is late, or that waits for
+-- the batch before it, is made once; how many further ones were missed is counted.
 
 CREATE TABLE larder_data.schedule (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -21,11 +21,20 @@ CREATE TABLE larder_data.schedule (
     last_batch bigint,
     last_urls bigint,
     last_error text,
-    missed bigint NOT NULL DEFAULT 0
+    missed bigint NOT NULL DEFAULT 0,
+    waiting_for bigint
 );
 COMMENT ON TABLE larder_data.schedule IS
     'What is enqueued by the clock, each run as the next run of the batch `name`. Either query or urls. request: as of '
-    'larder.enqueue_list. last_error: why the last run enqueued nothing. missed: runs that did not happen.';
+    'larder.enqueue_list. last_error: why the last run enqueued nothing. missed: runs that did not happen. waiting_for: the '
+    'unfinished batch for which the run of next_at waits.';
+
+CREATE VIEW larder_data.due_schedule AS
+SELECT s.* FROM larder_data.schedule s
+WHERE s.paused_at IS NULL AND s.next_at <= clock_timestamp() AND NOT EXISTS (
+    SELECT FROM larder_data.batch b
+    WHERE b.id = s.waiting_for AND b.finished_at IS NULL AND b.cancelled_at IS NULL);
+COMMENT ON VIEW larder_data.due_schedule IS 'Schedules whose run is to be made now.';
 
 CREATE FUNCTION larder_data.cron_field(field text, low int, high int, names text DEFAULT '') RETURNS int[]
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -221,7 +230,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT schedule_name_key DO UPDATE SET
         owner = excluded.owner, cron = excluded.cron, time_zone = excluded.time_zone, query = excluded.query,
         urls = excluded.urls, settings = excluded.settings, metas = excluded.metas, request = excluded.request,
-        next_at = excluded.next_at, last_error = NULL;
+        next_at = excluded.next_at, last_error = NULL, waiting_for = NULL;
     RETURN first_at;
 EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked(format('schedule "%s"', name), 'larder_data.schedule');
@@ -239,7 +248,8 @@ BEGIN
     UPDATE larder_data.schedule s SET
         paused_at = CASE WHEN is_paused THEN coalesce(s.paused_at, clock_timestamp()) END,
         next_at = coalesce(due_at, CASE WHEN is_paused OR s.paused_at IS NULL THEN s.next_at
-            ELSE larder_data.cron_next(s.cron, s.time_zone, clock_timestamp()) END)
+            ELSE larder_data.cron_next(s.cron, s.time_zone, clock_timestamp()) END),
+        last_error = CASE WHEN s.waiting_for IS NULL THEN s.last_error END, waiting_for = NULL
     WHERE s.name = change_schedule.name;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown schedule "%"', name USING ERRCODE = 'LA013';
@@ -248,7 +258,8 @@ EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked(format('schedule "%s"', name), 'larder_data.schedule');
 END $$;
 COMMENT ON FUNCTION larder_data.change_schedule IS
-    'Pauses or resumes a schedule, and sets when it is due; one that was paused is next due at its next time.';
+    'Pauses or resumes a schedule, and sets when it is due; one that was paused is next due at its next time. A run '
+    'that waits for a batch is given up.';
 
 CREATE FUNCTION larder.schedule_pause(name text) RETURNS void
 LANGUAGE sql AS $$ SELECT larder_data.change_schedule(name, true, NULL) $$;
@@ -277,11 +288,12 @@ COMMENT ON FUNCTION larder.schedule_remove IS 'Deletes a schedule. Its batches s
 
 CREATE VIEW larder.schedule AS
 SELECT s.name, s.cron, s.time_zone, s.query, cardinality(s.urls) AS urls, s.request, s.owner, s.paused_at, s.next_at,
-    s.last_at, s.last_batch, s.last_urls, s.last_error, s.missed
+    s.last_at, s.last_batch, s.last_urls, s.last_error, s.missed, s.waiting_for
 FROM larder_data.schedule s;
 COMMENT ON VIEW larder.schedule IS
     'Schedules. urls: how many, of a list. last_batch, last_urls: what the last run enqueued. last_error: why it '
-    'enqueued nothing. missed: runs that did not happen, as no worker was there or the batch was not finished.';
+    'enqueued nothing. missed: runs that did not happen, as no worker was there or the batch was not finished. '
+    'waiting_for: the id of the batch after whose end the run that is due since next_at is made.';
 
 -- Running.
 
@@ -320,7 +332,8 @@ COMMENT ON FUNCTION larder_data.enqueue_schedule IS 'Enqueues what a schedule yi
 -- A lock that another transaction holds, for example as it has inserted one of the jobs, is waited for as long as an
 -- operator's call waits: the transaction keeps the row of the schedule locked, and other schedules from being run.
 CREATE FUNCTION larder_data.run_schedule(
-    s larder_data.schedule, OUT batch bigint, OUT urls bigint, OUT error text, OUT is_postponed boolean
+    s larder_data.schedule, OUT batch bigint, OUT urls bigint, OUT error text, OUT is_postponed boolean,
+    OUT waiting_for bigint
 )
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
@@ -330,6 +343,7 @@ BEGIN
     SELECT * INTO latest FROM larder_data.batch b WHERE b.name = s.name ORDER BY b.run DESC LIMIT 1;
     IF FOUND AND NOT larder_data.is_over(latest) THEN
         error := format('batch %s@%s is not finished', latest.name, latest.run);
+        waiting_for := latest.id;
         RETURN;
     END IF;
     batch := (larder_data.open_batch(s.name, coalesce(s.request ->> 'queue', 'default'), NULL, NULL, NULL)).id;
@@ -353,7 +367,7 @@ EXCEPTION
 END $$;
 COMMENT ON FUNCTION larder_data.run_schedule IS
     'Enqueues a schedule as a new run of its batch, unless the one before is not finished; or answers why not. '
-    'is_postponed: this run is still to be made.';
+    'is_postponed: this run is still to be made. waiting_for: it is to be made after the end of this batch.';
 
 CREATE FUNCTION larder.run_schedule_v1() RETURNS TABLE (schedule text, batch_id bigint, urls bigint, error text)
 LANGUAGE plpgsql AS $$
@@ -364,8 +378,7 @@ DECLARE
     following timestamptz;
     skipped int := 0;
 BEGIN
-    SELECT * INTO s FROM larder_data.schedule x
-    WHERE x.paused_at IS NULL AND x.next_at <= clock_timestamp() ORDER BY x.next_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    SELECT x.* INTO s FROM larder_data.due_schedule x ORDER BY x.next_at LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -377,14 +390,18 @@ BEGIN
     r := larder_data.run_schedule(s);
     UPDATE larder_data.schedule x SET
         next_at = CASE WHEN r.is_postponed THEN clock_timestamp() + interval '5 s'
+            WHEN r.waiting_for IS NOT NULL THEN x.next_at
             ELSE larder_data.cron_next(s.cron, s.time_zone, clock_timestamp()) END,
-        last_at = CASE WHEN r.is_postponed THEN x.last_at ELSE clock_timestamp() END,
+        last_at = CASE WHEN r.is_postponed OR r.waiting_for IS NOT NULL THEN x.last_at ELSE clock_timestamp() END,
         last_batch = coalesce(r.batch, x.last_batch), last_urls = coalesce(r.urls, x.last_urls), last_error = r.error,
-        missed = x.missed + skipped + (r.error IS NOT NULL AND NOT r.is_postponed)::int
+        -- The run that waits counts the others that are due meanwhile, when it is made.
+        missed = x.missed + CASE WHEN r.waiting_for IS NULL
+            THEN skipped + (r.error IS NOT NULL AND NOT r.is_postponed)::int ELSE 0 END,
+        waiting_for = r.waiting_for
     WHERE x.id = s.id;
     RETURN QUERY SELECT s.name, r.batch, r.urls, r.error;
 END $$;
 COMMENT ON FUNCTION larder.run_schedule_v1 IS
     'Runs the schedule that is due for longest, if any, in this transaction. Workers call it every 5 s and again after '
     'each row. Any number of callers: a schedule that another one runs is skipped. A run that waits for a lock for '
-    '1.5 s is made 5 s later.';
+    '1.5 s is made 5 s later, one that waits for a batch when that is finished.';

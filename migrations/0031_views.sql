@@ -273,8 +273,8 @@ BEGIN
         RETURN QUERY SELECT
             EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = wanted_queue)
                 AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = wanted_queue AND q.paused_at IS NULL)
-                OR EXISTS (SELECT FROM larder_data.schedule s WHERE s.paused_at IS NULL
-                    AND s.next_at <= clock_timestamp() AND coalesce(s.request ->> 'queue', 'default') = queue),
+                OR EXISTS (SELECT FROM larder_data.due_schedule s
+                    WHERE coalesce(s.request ->> 'queue', 'default') = queue),
             EXISTS (SELECT FROM larder_data.running r WHERE r.queue_id = wanted_queue)
                 OR EXISTS (SELECT FROM larder_data.late_enqueue),
             EXISTS (SELECT FROM larder_data.suspended s, LATERAL (

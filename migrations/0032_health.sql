@@ -148,11 +148,20 @@ WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers > 0 AND q.running =
 UNION ALL
 SELECT 'error', 'a schedule fails', format('%s, at %s: %s', s.name, to_char(s.last_at, 'YYYY-MM-DD HH24:MI:SS TZ'),
     s.last_error), 'correct what the error says, then larder.schedule_run() runs it now'
-FROM larder_data.schedule s WHERE s.last_error IS NOT NULL AND s.paused_at IS NULL
+FROM larder_data.schedule s WHERE s.last_error IS NOT NULL AND s.waiting_for IS NULL AND s.paused_at IS NULL
+UNION ALL
+-- A run may well take longer than the time between two of them; an hour later it hardly ends by itself.
+SELECT CASE WHEN s.next_at < clock_timestamp() - interval '1 hour' THEN 'warning' ELSE 'info' END,
+    'a schedule waits', format('%s, since %s: %s', s.name, to_char(s.next_at, 'YYYY-MM-DD HH24:MI:SS TZ'), s.last_error),
+    format('its run follows the end of batch %s: larder.progress says what that waits for, '
+        'larder.batch_cancel(''%s'') ends it', s.waiting_for, s.waiting_for)
+FROM larder_data.schedule s
+WHERE s.waiting_for IS NOT NULL AND s.paused_at IS NULL AND NOT EXISTS (
+    SELECT FROM larder_data.due_schedule d WHERE d.id = s.id)
 UNION ALL
 SELECT 'warning', 'a schedule is late', format('%s, since %s', s.name, to_char(s.next_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
     'start a worker: larder work'
-FROM larder_data.schedule s WHERE s.next_at < clock_timestamp() - interval '30 s' AND s.paused_at IS NULL
+FROM larder_data.due_schedule s WHERE s.next_at < clock_timestamp() - interval '30 s' AND s.waiting_for IS NULL
 UNION ALL
 SELECT 'error', 'a webhook fails', format('batch %s, %s attempts: %s%s', w.batch_id, w.attempts, w.error,
         CASE WHEN w.due_at IS NULL THEN '; it is not tried again' END),

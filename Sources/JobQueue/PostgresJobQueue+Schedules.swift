@@ -22,6 +22,8 @@ public struct Schedule: Sendable {
     public let lastError: String?
     /// Runs that did not happen, because no worker was there or the batch before was not finished.
     public let missed: Int64
+    /// The id of the unfinished batch after whose end the run that is due since `nextAt` is made; nil when none waits.
+    public let waitingFor: Int64?
 }
 
 extension PostgresJobQueue {
@@ -31,7 +33,7 @@ extension PostgresJobQueue {
             """
             SELECT name, cron, time_zone, query, urls, owner, paused_at IS NOT NULL,
                 extract(epoch FROM next_at)::numeric * 1000000, extract(epoch FROM last_at)::numeric * 1000000,
-                last_batch, last_urls, last_error, missed
+                last_batch, last_urls, last_error, missed, waiting_for
             FROM larder.schedule ORDER BY name
             """
         ) { rows throws(QueueError) in
@@ -41,7 +43,7 @@ extension PostgresJobQueue {
                     query: rows.text(row, 3), urls: rows.integer(row, 4).map(Int.init), owner: rows.text(row, 5) ?? "",
                     isPaused: rows.flag(row, 6) ?? false, nextAt: rows.time(row, 7), lastAt: rows.time(row, 8),
                     lastBatch: rows.integer(row, 9), lastURLs: rows.integer(row, 10), lastError: rows.text(row, 11),
-                    missed: rows.integer(row, 12) ?? 0)
+                    missed: rows.integer(row, 12) ?? 0, waitingFor: rows.integer(row, 13))
             }
         }
     }

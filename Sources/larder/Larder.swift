@@ -35,6 +35,8 @@ struct Larder {
                 return .done
             }
             let (command, rest) = try CommandTable.find(words)
+            let isWork = command.words == Command.work.words
+            if isWork { EventLog(unparsed: text, environment: environment)?.takeNotes() }
             var arguments: Arguments
             do throws(CommandError) {
                 arguments = try Arguments(
@@ -48,13 +50,17 @@ struct Larder {
                     "\(command.name): '\(String(decoding: operand, as: UTF8.self))': the command takes no arguments")
             }
             let file = try ConfigurationFile(arguments)
-            if command.words != Command.configCheck.words { try file.check() }
             arguments.file = file
-            if command.words == Command.work.words { try EventLog(arguments).takeNotes() }
+            // An unknown format is an error of the command itself.
+            if isWork { try? EventLog(arguments).takeNotes() }
+            if command.words != Command.configCheck.words { try file.check() }
             noteMisspelt(environment)
             do {
                 return try await command.run(arguments)
             } catch {
+                if let remedy = await UnknownPipeline.remedy(error, arguments) {
+                    throw CommandError(error).adding(remedy)
+                }
                 let login = RequiredRole.login((try? Settings(arguments))?.databaseURL)
                 guard let remedy = RequiredRole.remedy(error, of: command, login: login) else {
                     throw CommandError(error)

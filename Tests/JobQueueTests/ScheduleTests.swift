@@ -84,22 +84,61 @@ struct ScheduleTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch") == "1")
     }
 
-    @Test func `a run is left out while the batch before is not finished, and health names it`() async throws {
-        let fixture = try await QueueFixture.make()
+    /// A schedule of each hour whose first run is not finished, and whose next run waits since an interval ago.
+    private func waiting(_ fixture: QueueFixture, _ interval: String) async throws {
         _ = try await fixture.queue.setSchedule("s", cron: "@hourly", timeZone: "UTC", query: nil, request: list(1))
         try await pass(fixture)
         try await fixture.queue.maintain(.schedule)
-        try await pass(fixture)
+        try await pass(fixture, interval)
         let error = await #expect(throws: QueueError.self) { try await fixture.queue.maintain(.schedule) }
         #expect(error?.message == "schedule s: batch s@1 is not finished")
-        #expect(
-            try await fixture.value("SELECT detail FROM larder.health WHERE what = 'a schedule fails'")?.contains("s@1")
-                == true)
+    }
+
+    @Test func `a run waits for the end of the batch before, and further ones are counted`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await waiting(fixture, "5 h")
+        // It is not tried again, and no work that is left.
+        #expect(try await fixture.queue.maintain(.schedule) == 0)
+        try await fixture.sql("SELECT larder.queue_pause('default')")
+        #expect(try await fixture.value("SELECT has_ready FROM larder.remaining()") == "f")
+        let schedule = try #require(try await fixture.queue.schedules().first)
+        let batch = try await fixture.value("SELECT batch_id FROM larder.progress")
+        #expect(schedule.waitingFor.map(String.init) == batch && schedule.lastURLs == 1)
         try await finish(fixture)
-        try await fixture.queue.runSchedule("s")
+        #expect(try await fixture.value("SELECT has_ready FROM larder.remaining()") == "t")
         #expect(try await fixture.queue.maintain(.schedule) > 0)
-        #expect(
-            try await fixture.value("SELECT missed || ' ' || (last_error IS NULL) FROM larder.schedule") == "1 true")
+        #expect(try await fixture.queue.maintain(.schedule) == 0)
+        // An hour may begin during the test.
+        let state = """
+            concat_ws(' ', missed BETWEEN 5 AND 7, last_error IS NULL, waiting_for IS NULL, next_at > now(),
+                last_batch > \(batch ?? "0"))
+            """
+        #expect(try await fixture.value("SELECT \(state) FROM larder.schedule") == "t t t t t")
+        #expect(try await fixture.value("SELECT count(*) FROM larder.progress") == "2")
+    }
+
+    @Test(arguments: [("10 min", "info"), ("5 h", "warning")])
+    func `health says since when a schedule waits, and for which batch`(interval: String, severity: String) async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await waiting(fixture, interval)
+        let finding = "SELECT concat_ws(' ', severity, detail, hint) FROM larder.health WHERE what LIKE 'a schedule%'"
+        let text = try #require(try await fixture.value(finding))
+        #expect(text.hasPrefix("\(severity) s, since 2"), "\(text)")
+        #expect(text.contains("batch s@1 is not finished") && text.contains("larder.batch_cancel('"), "\(text)")
+        try await finish(fixture)
+        #expect(try await fixture.value(finding) == nil)
+    }
+
+    @Test func `pausing a schedule gives its waiting run up`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await waiting(fixture, "5 h")
+        try await fixture.queue.pauseSchedule("s")
+        try await finish(fixture)
+        try await fixture.queue.resumeSchedule("s")
+        #expect(try await fixture.queue.maintain(.schedule) == 0)
+        let state = "concat_ws(' ', last_error IS NULL, waiting_for IS NULL, next_at > now(), last_batch)"
+        #expect(try await fixture.value("SELECT \(state) FROM larder.schedule") == "t t t 1")
     }
 
     @Test func `a query has the rights of larder_schedule only, and leaves nothing behind`() async throws {

@@ -46,6 +46,30 @@ struct JSONLogTests {
         #expect(refused.last?["error"] as? String == "LarderErrorDomain 5")
     }
 
+    @Test func `wrong usage of a worker with a JSON log is an event, wherever the format is said`() async throws {
+        let scene = try await Scene()
+        let good = try scene.directory.write("log.format = \"json\"".utf8, to: "good.toml")
+        let bad = try scene.directory.write("log.format = \"json\"\nlog.levle = \"info\"".utf8, to: "bad.toml")
+        for (words, variable, reason) in [
+            (["--log-format", "json", "--slot", "3"], nil, "--slot is not an option"),
+            (["--log-format=json", "operand"], nil, "takes no arguments"), (["--slot", "3"], "json", "--slot"),
+            (["--config", good, "--slots", "0"], nil, "--slots"), (["--config", bad], nil, "log.levle"),
+        ] as [([String], String?, String)] {
+            var command = scene.larder(["work", "--drain"] + words)
+            command.environment["LARDER_LOG_FORMAT"] = variable
+            let outcome = try await command.run()
+            #expect(outcome.code == 2 && outcome.text.isEmpty)
+            let event = try fields(outcome.errorText)
+            #expect(event["event"] as? String == "error" && event["level"] as? String == "error")
+            #expect((event["message"] as? String)?.contains(reason) == true, "\(outcome.errorText)")
+        }
+        // Text precedes the file, and a format that there is not is refused in text.
+        for format in ["text", "xml"] {
+            let outcome = try await scene.larder("work", "--config", good, "--log-format", format, "--slots", "0")
+            #expect(outcome.code == 2 && outcome.errorText.hasPrefix("larder: "), "\(outcome.errorText)")
+        }
+    }
+
     @Test func `the line of a failed job has time, level, status and message, and numbers are numbers`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/missing.jpg?token=s3cret")

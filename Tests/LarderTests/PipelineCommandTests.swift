@@ -14,6 +14,26 @@ struct PipelineCommandTests {
             try outcome.error.message.contains("\(file): $: ") && outcome.error.message.contains("line 2, column 13"))
     }
 
+    @Test func `an unknown pipeline is answered with the nearest name and the command that lists all`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("pipeline", "set", "cards", "--variant", Variants.small)
+        let near = "unknown pipeline \"crads\"; did you mean 'cards'? 'larder pipeline list' shows all"
+        for words in [
+            ["pipeline", "show", "crads"], ["run", "--pipeline", "crads", "http://a.example/1"],
+            ["enqueue", "--pipeline", "crads", "http://a.example/1"],
+            ["schedule", "set", "s", "--cron", "@daily", "--pipeline", "crads", "http://a.example/1"],
+        ] {
+            let outcome = try await scene.larder(words).run()
+            #expect(outcome.code == 1 && outcome.errorText.contains(near), "\(outcome.errorText)")
+        }
+        let none = try await scene.larder("pipeline", "show", "posters", "--json")
+        let error = try fields(none.text)["error"] as? [String: Any]
+        #expect(error?["message"] as? String == "unknown pipeline \"posters\"; 'larder pipeline list' shows all")
+        let list = try scene.directory.write("url,pipeline\nhttp://a.example/1,card\n".utf8, to: "list.csv")
+        let lines = try await scene.larder("enqueue", "--from", list)
+        #expect(lines.errorText.contains("2: unknown pipeline 'card'; did you mean 'cards'?"), "\(lines.errorText)")
+    }
+
     @Test func `pipelines are stored, versioned, listed, shown and used`() async throws {
         let scene = try await Scene()
         let set = try await scene.larder(["pipeline", "set", "cards"] + Variants.all + ["--json"]).run()

@@ -31,6 +31,24 @@ struct ScheduleCommandTests {
         #expect(unknown.code == 1 && unknown.errorText.contains("unknown schedule \"nightly\""))
     }
 
+    @Test func `the list says since when a schedule waits, for which batch, and how that ends`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        _ = try await scene.larder("schedule", "set", "nightly", "--cron", "0 2 * * *", url)
+        // A run that was opened by hand and is not sealed.
+        _ = try await scene.larder("enqueue", "--batch", "nightly", "--open", url)
+        _ = try await scene.larder("schedule", "run", "nightly")
+        _ = try await scene.larder("work", "--drain")
+        let text = try await scene.larder("schedule", "list").text
+        #expect(text.contains(" and waits, batch nightly@1 is not finished: 'larder status 1' shows it, "), "\(text)")
+        #expect(text.contains("URL, due since 2"), "\(text)")
+        let line = try fields(try await scene.larder("schedule", "list", "--json").text)
+        #expect(line["waitingFor"] as? Int == 1)
+        #expect(try await scene.larder("cancel", "1").code == 0)
+        #expect(try await scene.larder("work", "--drain").code == 0)
+        #expect(try await scene.sql("SELECT state FROM larder.progress WHERE batch_id = 2") == "finished")
+    }
+
     @Test func `a schedule that cannot be understood is refused with the reason`() async throws {
         let scene = try await Scene()
         for (words, reason) in [

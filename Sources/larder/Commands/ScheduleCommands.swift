@@ -21,8 +21,8 @@ extension Command {
         summary: "Create or replace a schedule: URLs that workers enqueue by the clock",
         discussion: """
             --cron has the five fields minute, hour, day, month and weekday, or @hourly, @daily, @weekly, @monthly. Each
-            run is a new run of batch NAME and is enqueued once by any worker; no cron and no CronJob is needed. A run is
-            left out while the one before is not finished, and one that is late is made once.
+            run is a new run of batch NAME and is enqueued once by any worker; no cron and no CronJob is needed. A run
+            waits for the end of the one before, and one that is late is made once.
             The URLs are operands, lists of --from, which are stored in the database, or the rows of --query: a SELECT
             with a column url and any of priority, pipeline, at, name and meta. The query runs with the rights of the
             role larder_schedule: grant it SELECT, and qualify the names of tables.

@@ -4,6 +4,8 @@ import JobQueue
 struct KnownPipelines {
     /// By name, whether it exists.
     private var known: [String: Bool] = [:]
+    /// All names, read for the first that does not exist.
+    private var names: [String]?
 
     /// Up to `count` items of the current list; empty at its end.
     mutating func next(
@@ -15,7 +17,9 @@ struct KnownPipelines {
             good.reserveCapacity(items.count)
             for item in items {
                 if let name = item.settings.pipeline, try await !exists(name, in: queue) {
-                    let line = BadLine(line: item.line, message: "unknown pipeline '\(name)'")
+                    if names == nil { names = await UnknownPipeline.names(in: queue) }
+                    let near = NearestWord.question(name, among: names ?? [])
+                    let line = BadLine(line: item.line, message: "unknown pipeline '\(name)'\(near)")
                     try bad.add(line, of: source.list ?? "")
                 } else {
                     good.append(item)

@@ -39,6 +39,17 @@ struct EventLog: Sendable {
         self.least = Locked(try Self.level(arguments) ?? least)
     }
 
+    /// The log of arguments that are not parsed yet, whose errors are events, too; nil unless it is JSON.
+    init?(unparsed words: [String], environment: [String: String]) {
+        let words = words.prefix { $0 != "--" }
+        let name = "--\(Self.formatOption.name)"
+        let given = Array(zip(words, words.dropFirst())).last { $0.0 == name }?.1
+        let joined = words.last { $0.hasPrefix(name + "=") }?.dropFirst(name.count + 1)
+        guard given ?? joined.map(String.init) ?? environment[Self.formatOption.variable] == "json" else { return nil }
+        json = true
+        least = Locked(.info)
+    }
+
     /// `--log-level`; nil without it.
     static func level(_ arguments: Arguments) throws(CommandError) -> Level? {
         try arguments.choice("log-level", of: Level.allCases.map(\.rawValue)).flatMap(Level.init)

@@ -5,10 +5,18 @@ enum ScheduleLine {
     static func text(_ schedule: Schedule) -> String {
         var parts = ["\(schedule.cron) \(schedule.timeZone)"]
         parts.append(schedule.urls.map { $0.counted("URL") } ?? "query")
-        parts.append(schedule.isPaused ? "paused" : "next at \(schedule.nextAt ?? "")")
+        if schedule.isPaused {
+            parts.append("paused")
+        } else if let batch = schedule.waitingFor {
+            parts.append(
+                "due since \(schedule.nextAt ?? "") and waits, \(schedule.lastError ?? ""): 'larder status \(batch)' "
+                    + "shows it, 'larder cancel \(batch)' ends it")
+        } else {
+            parts.append("next at \(schedule.nextAt ?? "")")
+        }
         if let at = schedule.lastAt {
             let result =
-                schedule.lastError
+                (schedule.waitingFor == nil ? schedule.lastError : nil)
                 ?? "\(Int(schedule.lastURLs ?? 0).counted("URL")) in batch \(schedule.lastBatch ?? 0)"
             parts.append("last at \(at): \(result)")
         }

@@ -45,7 +45,7 @@ extension Schedule {
         [
             "name": name, "cron": cron, "timeZone": timeZone, "query": query, "urls": urls, "owner": owner,
             "paused": isPaused, "nextAt": nextAt, "lastAt": lastAt, "lastBatch": lastBatch, "lastURLs": lastURLs,
-            "lastError": lastError, "missed": missed,
+            "lastError": lastError, "missed": missed, "waitingFor": waitingFor,
         ]
     }
 }
