@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The facts about the machine in a saved result, without paths.
@@ -16,7 +16,7 @@ package enum MachineFacts {
             "libvips": shell("pkg-config --modversion vips"),
             "commit": shell(
                 "exec 2>/dev/null; git rev-parse --short=12 HEAD && { git diff --quiet HEAD -- Sources migrations Benchmarks || echo changed; }"
-            ).replacing("\n", with: " "),
+            ),
         ]
         return facts.filter { !$0.value.isEmpty }
     }
@@ -28,14 +28,17 @@ package enum MachineFacts {
     }
 
     private static func shell(_ command: String) -> String {
-        let text = (try? Shell.output(command)) ?? ""
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        oneLine((try? Shell.output(command)) ?? "")
     }
 
     private static func field(_ name: String, in file: String, separator: Character) -> String {
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return "" }
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
-        let value = line?.split(separator: separator, maxSplits: 1).last ?? ""
-        return value.trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
+        return oneLine((line?.split(separator: separator, maxSplits: 1).last ?? "").replacing("\"", with: ""))
+    }
+
+    /// The words of a text with a space between them.
+    private static func oneLine(_ text: some StringProtocol) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 }

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+private import Glibc
 
 /// One figure: the median of its rounds, and its ratio to a peer measured in the same rounds.
 package struct MeasuredFigure: Codable, Sendable {
@@ -63,7 +64,14 @@ extension Double {
 
     /// Three significant digits, with thousands separators.
     package var short: String {
-        if abs(self) >= 1000 { return Int(rounded()).formatted(.number.locale(Locale(identifier: "en"))) }
-        return String(format: "%g", rounded(toDigits: 3))
+        guard abs(self) >= 1000 else {
+            let text = "\(rounded(toDigits: 3))"
+            return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+        }
+        let digits = String(Int(rounded().magnitude))
+        let groups = digits.enumerated().map { index, digit in
+            (digits.count - index).isMultiple(of: 3) && index > 0 ? ",\(digit)" : "\(digit)"
+        }
+        return (self < 0 ? "-" : "") + groups.joined()
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The Markdown table with the newest result of each benchmark.
 enum ResultTable {

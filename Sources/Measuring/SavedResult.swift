@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// One saved run of a benchmark: `<date>-<benchmark>.json`.
 package struct SavedResult: Codable {

@@ -1,5 +1,5 @@
 internal import Concurrency
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// A directory for one benchmark that is removed when this process ends for any reason, after stopping a server in it.
@@ -49,6 +49,6 @@ package final class Scratch: Sendable {
     /// The type of its file system.
     package var fileSystem: String {
         let answer = try? Shell.output("df --output=fstype '\(path)' | tail -n 1")
-        return answer?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown file system"
+        return answer?.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? "unknown file system"
     }
 }

@@ -1,4 +1,4 @@
-private import Foundation
+private import FoundationEssentials
 
 /// A JSON value with its types kept apart: no number becomes a boolean, and -0.0 keeps its sign.
 package enum JSONValue: Sendable, Hashable {

@@ -1,9 +1,12 @@
-private import Foundation
+private import Glibc
 
 extension Double {
     /// C's `%f` in every locale: six decimals, ties to even on the exact binary value, the sign of -0.0 kept.
     var keyText: String {
-        let text = String(format: "%f", self)
+        let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 400) { buffer in
+            let length = withVaList([self]) { vsnprintf(buffer.baseAddress, buffer.count, "%f", $0) }
+            return String(decoding: buffer.prefix(Int(length)).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
         guard isFinite else { return text }
         // The decimal point is the locale's.
         return "\(text.prefix { $0 == "-" || $0.isWholeNumber }).\(text.suffix(6))"

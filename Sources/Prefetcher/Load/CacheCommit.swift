@@ -1,6 +1,6 @@
 internal import DiskCache
 internal import Downloader
-internal import Foundation
+internal import FoundationEssentials
 internal import ImageModel
 internal import Transcoder
 

@@ -1,5 +1,5 @@
 internal import DiskCache
-internal import Foundation
+internal import FoundationEssentials
 internal import ImageModel
 
 /// What the caches have of a load.

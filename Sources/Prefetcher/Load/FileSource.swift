@@ -1,6 +1,6 @@
 internal import Concurrency
 public import Downloader
-internal import Foundation
+internal import FoundationEssentials
 private import Glibc
 internal import ImageModel
 

@@ -1,6 +1,6 @@
 public import DiskCache
 public import Downloader
-public import Foundation
+public import FoundationEssentials
 public import ImageModel
 public import Transcoder
 

@@ -1,7 +1,7 @@
 internal import Concurrency
 public import DiskCache
 internal import Downloader
-internal import Foundation
+internal import FoundationEssentials
 internal import ImageModel
 public import Transcoder
 

@@ -1,5 +1,5 @@
 internal import DiskCache
-internal import Foundation
+internal import FoundationEssentials
 
 extension TemporaryFile {
     /// Writes the bytes that `transform` makes of this file's into `target`. Blocks.

@@ -1,6 +1,6 @@
 internal import DiskCache
 internal import Downloader
-private import Foundation
+private import FoundationEssentials
 private import ImageModel
 
 /// The validators of a cached original, in an extended attribute of its file.

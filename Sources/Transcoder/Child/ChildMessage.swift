@@ -1,4 +1,4 @@
-private import Foundation
+private import FoundationEssentials
 internal import ImageModel
 
 /// A request from the pool to a child: one message, with the descriptors attached.

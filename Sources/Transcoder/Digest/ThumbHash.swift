@@ -1,4 +1,5 @@
-private import Foundation
+private import FoundationEssentials
+private import Glibc
 
 /// Evan Wallace's ThumbHash: a blurred thumbnail in about 25 bytes, with aspect ratio and transparency.
 package enum ThumbHash {

@@ -1,4 +1,4 @@
-private import Foundation
+private import FoundationEssentials
 
 /// The memory of this machine, or of the control group that this process runs in.
 package enum MachineMemory {

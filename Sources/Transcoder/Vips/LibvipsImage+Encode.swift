@@ -1,5 +1,5 @@
 private import CVips
-private import Foundation
+private import FoundationEssentials
 internal import ImageModel
 
 /// The metadata that an output keeps of its original: none by default.
@@ -109,7 +109,7 @@ extension KeptMetadata {
         for (index, (name, value)) in exif.sorted(by: { $0.key < $1.key }).enumerated() {
             if let keyword = saver.textKeywords[name] {
                 // libvips appends the type and length in parentheses.
-                let end = value.range(of: " (", options: .backwards)?.lowerBound ?? value.endIndex
+                let end = value.indices.last { value[$0...].hasPrefix(" (") } ?? value.endIndex
                 vips_image_set_string(image.pointer, "png-comment-\(index)-\(keyword)", String(value[..<end]))
             } else {
                 vips_image_set_string(image.pointer, name, value)

@@ -1,6 +1,6 @@
 import Concurrency
 import EmbeddedPostgres
-import Foundation
+import FoundationEssentials
 import JobQueue
 import Measuring
 

@@ -1,6 +1,6 @@
 import Concurrency
 import EmbeddedPostgres
-import Foundation
+import FoundationEssentials
 import Glibc
 import JobQueue
 
@@ -81,7 +81,7 @@ struct ChaosDatabase: Sendable {
             throw .usage("chaos: --database must be a URL postgresql://…")
         }
         func parameter(_ name: String) -> String? { parts.queryItems?.last { $0.name == name }?.value }
-        let authority = parts.host.flatMap { $0.isEmpty ? nil : $0.removingPercentEncoding }
+        let authority = parts.host.flatMap { $0.isEmpty ? nil : $0 }
         guard let host = parameter("host") ?? authority, !host.contains(",") else {
             throw .usage("chaos: --database must name one host, or the directory of a socket")
         }

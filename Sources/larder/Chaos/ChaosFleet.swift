@@ -1,5 +1,5 @@
 import Concurrency
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The workers of a run. It starts them, and starts those again that end, as a service manager does.

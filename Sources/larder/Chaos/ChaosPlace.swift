@@ -1,5 +1,5 @@
 import Concurrency
-import Foundation
+import FoundationEssentials
 import Glibc
 import Measuring
 
@@ -114,7 +114,7 @@ final class ChaosPlace: Sendable {
     /// The names of temporary files in the cache.
     func temporaryFiles() async -> [String] {
         await thread.run { [cache] in
-            let names = FileManager.default.enumerator(atPath: cache)?.compactMap { $0 as? String } ?? []
+            let names = (try? FileManager.default.subpathsOfDirectory(atPath: cache)) ?? []
             return names.filter { $0.split(separator: "/").last?.hasPrefix(".larder.") ?? false }
         }
     }

@@ -1,5 +1,5 @@
 import Concurrency
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// A private pgbouncer in transaction mode before the proxy of the database.

@@ -1,5 +1,5 @@
 import Concurrency
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// How one worker of a run is started: in a session of its own, and killed with this process.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A clock that a worker sees instead of the machine's, by libfaketime.
 enum SteppedClock {

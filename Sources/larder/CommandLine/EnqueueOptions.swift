@@ -1,5 +1,5 @@
 import DiskCache
-import Foundation
+import FoundationEssentials
 import ImageModel
 import JobQueue
 import Prefetcher
@@ -108,7 +108,7 @@ struct EnqueueOptions {
         var options: LoadOptions = []
         guard let list else { return options }
         let words = list.split(separator: ",", omittingEmptySubsequences: false)
-        for word in words.map({ $0.trimmingCharacters(in: .whitespaces) }) {
+        for word in words.map({ $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }) {
             guard let option = UInt64(word).map(LoadOptions.init(rawValue:)) ?? LoadOptions(named: word) else {
                 throw .usage(
                     "--options: '\(word)' is neither an option of SDWebImage, such as RetryFailed, nor a number")

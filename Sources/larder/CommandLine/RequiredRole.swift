@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import JobQueue
 
 /// The roles of the database that a command needs, for the error of a login that lacks them.

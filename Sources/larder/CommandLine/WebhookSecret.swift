@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The secret that webhooks are signed with.
 enum WebhookSecret {
@@ -6,8 +6,8 @@ enum WebhookSecret {
     ///
     /// - Throws: what is wrong with the file; never its content.
     static func key(in path: String) throws(CommandError) -> [UInt8] {
-        let text = String(decoding: try WholeFile.bytes(path), as: UTF8.self)
-            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = String(decoding: try WholeFile.bytes(path), as: UTF8.self).split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
         guard text.hasPrefix("whsec_"), let key = Data(base64Encoded: String(text.dropFirst(6))),
             (24...64).contains(key.count)
         else {

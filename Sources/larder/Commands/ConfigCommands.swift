@@ -1,5 +1,5 @@
 import Downloader
-import Foundation
+import FoundationEssentials
 
 extension Command {
     static let configShow = Command(

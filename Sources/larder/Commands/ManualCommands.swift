@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension Command {
     static let manual = Command(
@@ -14,7 +14,7 @@ extension Command {
             do {
                 try Data(page.text.utf8).write(to: URL(filePath: path), options: .atomic)
             } catch {
-                throw CommandError.larder(.file, "cannot write \(path): \(error.localizedDescription)")
+                throw CommandError.larder(.file, "cannot write \(path): \(error)")
             }
         }
         let count = ManualPage.all.count

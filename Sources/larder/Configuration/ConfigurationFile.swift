@@ -1,5 +1,5 @@
 import Downloader
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The settings of the configuration files, which variables and options precede.

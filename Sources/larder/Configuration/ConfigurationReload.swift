@@ -1,5 +1,5 @@
 import Downloader
-import Foundation
+import FoundationEssentials
 
 /// Reads the configuration files again at SIGHUP, as far as a running worker can change.
 struct ConfigurationReload {

@@ -1,5 +1,5 @@
 import Downloader
-import Foundation
+import FoundationEssentials
 import ImageModel
 
 /// The tables `[credentials."NAME"]` of a configuration file.
@@ -7,7 +7,7 @@ struct CredentialTables {
     private let references: SecretReference
     private let file: String
     /// The fields of each profile, as `--credentials` has them.
-    private var tables: [String: [String: Any]] = [:]
+    private var tables: [String: [String: JSONValue]] = [:]
     private var lines: [String: Int] = [:]
     private(set) var problems: [String] = []
 
@@ -43,11 +43,11 @@ struct CredentialTables {
             }
             let secret = try references.value(entry)
             if isTable {
-                var table = tables[name]?[field] as? [String: String] ?? [:]
-                table[entry.path[3]] = secret
-                tables[name, default: [:]][field] = table
+                guard case .object(var table) = tables[name]?[field] ?? .object([:]) else { return }
+                table[entry.path[3]] = .string(secret)
+                tables[name, default: [:]][field] = .object(table)
             } else {
-                tables[name, default: [:]][field] = secret
+                tables[name, default: [:]][field] = .string(secret)
             }
             return
         }
@@ -55,9 +55,10 @@ struct CredentialTables {
             throw .usage("\(entry.path.joined(separator: ".")) must be a string")
         }
         if field == "origins" {
-            tables[name, default: [:]][field] = (tables[name]?[field] as? [String] ?? []) + [text]
+            guard case .array(let origins) = tables[name]?[field] ?? .array([]) else { return }
+            tables[name, default: [:]][field] = .array(origins + [.string(text)])
         } else {
-            tables[name, default: [:]][field] = text
+            tables[name, default: [:]][field] = .string(text)
         }
     }
 
@@ -66,10 +67,10 @@ struct CredentialTables {
         var profiles: [String: CredentialProfile] = [:]
         for (name, table) in tables.sorted(by: { $0.key < $1.key }) {
             do {
-                let json = try JSONSerialization.data(withJSONObject: [name: table])
-                profiles.merge(try CredentialProfile.profiles(json: Array(json))) { _, new in new }
+                let json = JSONValue.object([name: .object(table)]).canonicalText
+                profiles.merge(try CredentialProfile.profiles(json: Array(json.utf8))) { _, new in new }
             } catch {
-                let text = (error as? VariantError).map { "\($0.path.dropFirst(2)): \($0.message)" } ?? "\(error)"
+                let text = "\(error.path.dropFirst(2)): \(error.message)"
                 problems.append("\(file):\(lines[name] ?? 1): credentials.\(text)")
             }
         }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import ImageModel
 import JobQueue
 
@@ -28,7 +28,7 @@ struct DashboardCall: Sendable {
     ///
     /// - Throws: wrong usage when it is missing, empty or not a text.
     func text(_ name: String) throws(CommandError) -> String {
-        guard let text = try fields()[name] as? String, !text.isEmpty else {
+        guard case .string(let text) = try fields()[name], !text.isEmpty else {
             throw .usage("the body needs a text field '\(name)'")
         }
         return text
@@ -38,14 +38,16 @@ struct DashboardCall: Sendable {
     ///
     /// - Throws: wrong usage when it is missing or something else.
     func integer(_ name: String) throws(CommandError) -> Int {
-        guard let number = try fields()[name] as? Int else { throw .usage("the body needs a number field '\(name)'") }
+        guard let number = try fields()[name]?.integer else {
+            throw .usage("the body needs a number field '\(name)'")
+        }
         return number
     }
 
     /// A whole number of seconds in the JSON body; nil without it.
     func seconds(_ name: String) throws(CommandError) -> Duration? {
         guard let value = try fields()[name] else { return nil }
-        guard let seconds = value as? Int, (1...31_536_000).contains(seconds) else {
+        guard let seconds = value.integer, (1...31_536_000).contains(seconds) else {
             throw .usage("'\(name)' must be a whole number of seconds, at most a year")
         }
         return .seconds(seconds)
@@ -57,13 +59,13 @@ struct DashboardCall: Sendable {
     func filter() throws(CommandError) -> FailureFilter {
         let fields = try request.isReading ? [:] : self.fields()
         func text(_ name: String) throws(CommandError) -> String? {
-            let text = request.isReading ? request.arguments[name] : fields[name] as? String
+            let text = request.isReading ? request.arguments[name] : fields[name]?.string
             if text == nil, fields[name] != nil { throw .usage("'\(name)' must be a text") }
             return text.flatMap { $0.isEmpty ? nil : $0 }
         }
         func integer(_ name: String) throws(CommandError) -> Int? {
             let given = request.arguments[name]
-            let number = request.isReading ? given.flatMap { Int($0) } : fields[name] as? Int
+            let number = request.isReading ? given.flatMap { Int($0) } : fields[name]?.integer
             if number == nil, fields[name] != nil || given?.isEmpty == false {
                 throw .usage("'\(name)' must be a whole number")
             }
@@ -90,10 +92,18 @@ struct DashboardCall: Sendable {
         }
     }
 
-    private func fields() throws(CommandError) -> [String: Any] {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any] else {
+    private func fields() throws(CommandError) -> [String: JSONValue] {
+        guard let value = try? JSONValue.parse(request.body), case .object(let object) = value else {
             throw .usage("the body is not a JSON object")
         }
         return object
     }
+}
+
+extension JSONValue {
+    /// The text; nil for other types.
+    var string: String? { if case .string(let text) = self { text } else { nil } }
+
+    /// The whole number; nil for other numbers and other types.
+    var integer: Int? { if case .number(let number) = self { Int(exactly: number) } else { nil } }
 }

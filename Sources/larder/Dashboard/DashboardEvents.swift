@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The server-sent events of a page: the answer to each of its questions, and again whenever that has changed.
 struct DashboardEvents: Sendable {
@@ -56,12 +56,10 @@ struct DashboardEvents: Sendable {
     static func request(_ path: String) -> HTTPRequest {
         let parts = path.split(separator: "?", maxSplits: 1)
         var request = HTTPRequest(path: "/api/v1/\(parts.first ?? "")")
-        for field in parts.dropFirst().joined().split(separator: "&") {
-            let pair = field.split(separator: "=", maxSplits: 1).map(String.init)
-            guard pair.count == 2 else { continue }
-            // A form has + for a space.
-            let text = pair[1].replacing("+", with: " ")
-            request.arguments[pair[0]] = text.removingPercentEncoding ?? text
+        // A form has + for a space.
+        let path = path.replacing("+", with: "%20")
+        for field in URLComponents(string: path)?.queryItems ?? [] {
+            if let value = field.value, !value.isEmpty { request.arguments[field.name] = value }
         }
         return request
     }

@@ -1,7 +1,7 @@
 import Concurrency
 import DiskCache
 import Downloader
-import Foundation
+import FoundationEssentials
 import ImageModel
 import Transcoder
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A line of a list in JSON.
 enum JSONListLine {
@@ -6,19 +6,19 @@ enum JSONListLine {
     ///
     /// - Throws: `BadLine` for anything else.
     static func item(_ line: ArraySlice<UInt8>, _ number: Int) throws(BadLine) -> ListItem {
-        let value = try? JSONSerialization.jsonObject(with: Data(line), options: .fragmentsAllowed)
-        if let url = value as? String { return try ListItem([.url: url], line: number) }
-        guard let object = value as? [String: Any] else {
+        let value = try? JSONDecoder().decode(MetaValue.self, from: Data(line))
+        if case .string(let url) = value { return try ListItem([.url: url], line: number) }
+        guard case .object(let object) = value else {
             throw BadLine(line: number, message: "not a JSON object")
         }
         var fields: [ListColumn: String] = [:]
         for column in ListColumn.allCases {
             switch object[column.rawValue] {
-            case nil, is NSNull: continue
-            case let text as String: fields[column] = text
-            case let object as [String: Any] where column == .meta:
+            case nil, .null: continue
+            case .string(let text): fields[column] = text
+            case .object(let object) where column == .meta:
                 fields[column] = try ListItem.text(of: object, number)
-            case let value as NSNumber where column == .priority: fields[column] = "\(value)"
+            case .decimal(let value) where column == .priority: fields[column] = "\(value)"
             default: throw BadLine(line: number, message: "\(column.rawValue) has the wrong type")
             }
         }

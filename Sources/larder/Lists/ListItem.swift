@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import JobQueue
 
 /// A line of a list that cannot be read.
@@ -49,16 +49,16 @@ struct ListItem: Sendable {
             }
             settings.start = start
         }
-        var object: [String: Any] = [:]
+        var object: [String: MetaValue] = [:]
         if let text = fields[.meta].nonEmpty {
-            guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
+            guard let value = try? JSONDecoder().decode([String: MetaValue].self, from: Data(text.utf8)) else {
                 throw bad("meta is not a JSON object")
             }
             object = value
             meta = text
         }
         if let name = fields[.name].nonEmpty, object["name"] == nil {
-            object["name"] = name
+            object["name"] = .string(name)
             meta = try Self.text(of: object, line)
         }
         guard (meta?.utf8.count ?? 0) <= Self.longestMeta else {
@@ -67,20 +67,22 @@ struct ListItem: Sendable {
     }
 
     /// A JSON object as one line.
-    static func text(of object: [String: Any], _ line: Int) throws(BadLine) -> String {
-        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? JSONSerialization.data(withJSONObject: object, options: options) else {
+    static func text(of object: [String: MetaValue], _ line: Int) throws(BadLine) -> String {
+        guard let text = try? JSONLine.text(object) else {
             throw BadLine(line: line, message: "meta is not a JSON object")
         }
-        return String(decoding: data, as: UTF8.self)
+        return text
     }
 }
 
 extension Optional<String> {
     /// Without blanks around it; nil when nothing is left.
     fileprivate var nonEmpty: String? {
-        let text = self?.trimmingCharacters(in: .whitespaces)
-        return text?.isEmpty == false ? text : nil
+        func isBlank(_ character: Character) -> Bool { character.isWhitespace && !character.isNewline }
+        guard let text = self, let first = text.firstIndex(where: { !isBlank($0) }),
+            let last = text.lastIndex(where: { !isBlank($0) })
+        else { return nil }
+        return String(text[first...last])
     }
 }
 
@@ -89,7 +91,7 @@ extension EnqueueRequest.Start {
     init?(spelling text: String) {
         if text.hasPrefix("+"), let delay = Duration(spelling: String(text.dropFirst())) {
             self = .after(delay)
-        } else if let date = ISO8601DateFormatter().date(from: text) {
+        } else if let date = try? Date(text, strategy: .iso8601) {
             self = .at(secondsSince1970: date.timeIntervalSince1970)
         } else {
             return nil

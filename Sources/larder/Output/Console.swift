@@ -1,5 +1,5 @@
 import Concurrency
-import Foundation
+import FoundationEssentials
 import Glibc
 import ImageModel
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import ImageModel
 
 /// The JSON object that a producer gave with a URL, as a field of an output.

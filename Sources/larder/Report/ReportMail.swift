@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import JobQueue
 
 /// A report as a MIME message: its summary as text and HTML, and the whole page attached.

@@ -1,6 +1,6 @@
 import Concurrency
 import DiskCache
-import Foundation
+import FoundationEssentials
 import ImageModel
 import Transcoder
 
