@@ -1,5 +1,5 @@
 import DiskCache
-import Foundation
+import FoundationEssentials
 import ImageModel
 
 /// What a preview is asked for: variants of the image of a URL, or of a file that the request contains.
@@ -22,9 +22,8 @@ struct PreviewRequest: Sendable {
     ///   - mostBytes: of the file.
     /// - Throws: wrong usage; a file that is too large, 201.
     init(_ body: [UInt8], mostBytes: Int) throws(CommandError) {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any],
-            let given = object["variants"] as? [Any], given.count <= Self.mostVariants,
-            let source = Self.source(object)
+        guard let given = try? JSONDecoder().decode(Given.self, from: Data(body)), let source = given.source,
+            given.variants.count <= Self.mostVariants
         else {
             throw CommandError.usage(
                 "the body needs 'url' or 'file' in base64, and 'variants', an array of at most \(Self.mostVariants)")
@@ -38,20 +37,25 @@ struct PreviewRequest: Sendable {
         }
         self.source = source
         var variants: [Variant] = []
-        for (number, variant) in given.enumerated() {
-            let data = try? JSONSerialization.data(withJSONObject: variant, options: .fragmentsAllowed)
-            let text = String(decoding: data ?? Data(), as: UTF8.self)
-            variants.append(try VariantJSON.variant(text, from: "variant \(number + 1)"))
+        for (number, variant) in given.variants.enumerated() {
+            variants.append(try VariantJSON.variant(variant.canonicalText, from: "variant \(number + 1)"))
         }
         self.variants = variants
     }
 
-    /// Nil for neither or both, and for what is not base64.
-    private static func source(_ object: [String: Any]) -> Source? {
-        switch (object["url"], object["file"]) {
-        case (let url as String, nil) where !url.isEmpty: .url(CacheKey(url))
-        case (nil, let text as String) where !text.isEmpty: Data(base64Encoded: text).map { .file(Array($0)) }
-        default: nil
+    /// The body as JSON has it; what is no base64 is refused.
+    private struct Given: Decodable {
+        let url: String?
+        let file: Data?
+        let variants: [JSONValue]
+
+        /// Nil for neither or both.
+        var source: Source? {
+            switch (url, file) {
+            case (let url?, nil) where !url.isEmpty: .url(CacheKey(url))
+            case (nil, let file?) where !file.isEmpty: .file(Array(file))
+            default: nil
+            }
         }
     }
 }
