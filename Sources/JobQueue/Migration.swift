@@ -34,11 +34,12 @@ struct Migration: Sendable {
         Migration("0027_webhooks", PackageResources._027_webhooks_sql),
         Migration("0028_retention", PackageResources._028_retention_sql),
         Migration("0029_vacuum", PackageResources._029_vacuum_sql),
-        Migration("0030_schedules", PackageResources._030_schedules_sql),
-        Migration("0031_views", PackageResources._031_views_sql),
-        Migration("0032_health", PackageResources._032_health_sql),
-        Migration("0033_actions", PackageResources._033_actions_sql),
-        Migration("0034_roles", PackageResources._034_roles_sql),
+        Migration("0030_cron", PackageResources._030_cron_sql),
+        Migration("0031_schedules", PackageResources._031_schedules_sql),
+        Migration("0032_views", PackageResources._032_views_sql),
+        Migration("0033_health", PackageResources._033_health_sql),
+        Migration("0034_actions", PackageResources._034_actions_sql),
+        Migration("0035_roles", PackageResources._035_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

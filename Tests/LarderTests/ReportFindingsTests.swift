@@ -50,7 +50,8 @@ struct ReportFindingsTests {
         #expect(junit.contains("<property name=\"failed.SDWebImageErrorDomain 2001 404\" value=\"1\"/>"))
         #expect(junit.contains("The image is not there") || junit.contains("Open one of the URLs"))
         let csv = try await scene.larder("report", "nightly", "--format", "csv").text
-        #expect(csv.contains("\"meta\",\"meaning\",\"action\"\r\n") && csv.contains("\"The origin answered with an error\""))
+        #expect(csv.contains("\"meta\",\"meaning\",\"action\"\r\n"))
+        #expect(csv.contains("\"The origin answered with an error\""))
     }
 
     @Test func `a report has the URLs that its failures blocked, options, workers and pipelines`() async throws {

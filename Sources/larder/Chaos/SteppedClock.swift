@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// A clock that a worker sees instead of the machine's, by libfaketime.
 enum SteppedClock {

@@ -4,14 +4,18 @@ extension DashboardOpenAPI {
         [
             DashboardEvents.path: ["get": events],
             DashboardPreview.path: ["post": preview],
-            "/api/v1/openapi.json": ["get": operation("This description.", [:], ["application/json": ["type": "object"]])],
+            "/api/v1/openapi.json": [
+                "get": operation("This description.", [:], ["application/json": ["type": "object"]])
+            ],
             "/report/{id}": [
                 "get": operation("The report of a batch as a page.", ["id": "integer"], ["text/html": text])
             ],
-            "/cache/{key}": ["get": file("The file of a key of the cache; a `?` in the key is written `%3F`.", ["key"])],
+            "/cache/{key}": [
+                "get": file("The file of a key of the cache; a `?` in the key is written `%3F`.", ["key"])
+            ],
             "/batch/{name}/{variant}/{job}": [
                 "get": file(
-                    "A file that a job of a batch stored; `name` may be the number, `variant` is `original` for the original.",
+                    "A file that a job of a batch stored. `name` may be the number; `variant` may be `original`.",
                     ["name", "variant", "job"])
             ],
             "/metrics": ["get": operation("The metrics of the queues, for Prometheus.", [:], ["text/plain": text])],
@@ -98,11 +102,14 @@ extension DashboardOpenAPI {
                 "error": "object",
             ], required: ["file", "key", "name"])
         return [
-            "summary":
-                "Makes variants of the image of a URL, or of a file, and stores nothing. `data` is a `data:` URL; `error` is why a variant cannot be made.",
+            "summary": """
+            Makes variants of the image of a URL, or of a file, and stores nothing. `data` is a `data:` URL; `error` \
+            is why a variant cannot be made.
+            """,
             "requestBody": [
                 "required": true,
-                "content": ["application/json": ["schema": ["oneOf": bodies] as JSONObject] as JSONObject] as JSONObject,
+                "content": ["application/json": ["schema": ["oneOf": bodies] as JSONObject] as JSONObject]
+                    as JSONObject,
             ] as JSONObject,
             "responses": [
                 "200": contents(

@@ -43,7 +43,8 @@ extension ReportPage {
     private func origins(_ cause: BatchStatistics.FailureCause) -> String {
         guard !cause.byOrigin.isEmpty else { return "–" }
         var lines = cause.byOrigin.map { origin in
-            let count = origin.items < cause.items ? " <span class=\"quiet\">\(origin.items.counted("item"))</span>" : ""
+            let count =
+                origin.items < cause.items ? " <span class=\"quiet\">\(origin.items.counted("item"))</span>" : ""
             return "<code>\(HTML.escaped(origin.origin))</code>\(count)"
         }
         let rest = cause.origins - cause.byOrigin.count
@@ -56,7 +57,11 @@ extension ReportPage {
 
     /// Advice as markup: commands and options as code, with the batch's name.
     static func advice(_ text: String, batch: String?) -> String {
-        let code = /larder ([a-z]+)(?: ([a-z]+))?(?: (?:BATCH|URL|DURATION))?(?: --[a-z-]+)*|--[a-z-]+(?: (?:CIDR|N\b|RetryFailed))?/
+        let code =
+            #/
+            larder\ ([a-z]+) (?:\ ([a-z]+))? (?:\ (?:BATCH|URL|DURATION))? (?:\ --[a-z-]+)*
+            | --[a-z-]+ (?:\ (?:CIDR|N\b|RetryFailed))?
+            /#
         var page = ""
         var rest = text[...]
         while let match = rest.firstMatch(of: code) {

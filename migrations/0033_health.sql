@@ -152,7 +152,8 @@ FROM larder_data.schedule s WHERE s.last_error IS NOT NULL AND s.waiting_for IS 
 UNION ALL
 -- A run may well take longer than the time between two of them; an hour later it hardly ends by itself.
 SELECT CASE WHEN s.next_at < clock_timestamp() - interval '1 hour' THEN 'warning' ELSE 'info' END,
-    'a schedule waits', format('%s, since %s: %s', s.name, to_char(s.next_at, 'YYYY-MM-DD HH24:MI:SS TZ'), s.last_error),
+    'a schedule waits',
+    format('%s, since %s: %s', s.name, to_char(s.next_at, 'YYYY-MM-DD HH24:MI:SS TZ'), s.last_error),
     format('its run follows the end of batch %s: larder.progress says what that waits for, '
         'larder.batch_cancel(''%s'') ends it', s.waiting_for, s.waiting_for)
 FROM larder_data.schedule s
