@@ -2,6 +2,7 @@ import Concurrency
 import DiskCache
 import Downloader
 import FoundationEssentials
+import Glibc
 import ImageModel
 import Transcoder
 
