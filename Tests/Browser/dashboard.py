@@ -58,7 +58,7 @@ server = Server()
 
 def ask(query):
     """The first column of the first row; nothing for a statement without rows."""
-    return subprocess.run(["psql", "-XAtqc", query, configuration["database"]], capture_output=True, text=True,
+    return subprocess.run(["psql", "-XAtqc", query, configuration["database"]], stdout=subprocess.PIPE, text=True,
                           check=True).stdout.strip()
 
 

@@ -65,9 +65,9 @@ struct BrowserTests {
             #expect(try await scene.larder(["run", "--batch", batch] + urls).run().code == 1)
         }
         let slow = (1...40).map { number -> String in
-            let target = "/<i>slow</i>\(number).jpg"
-            scene.origin.on(target, .silent)
-            return scene.origin.url(target)
+            // A request has the marks encoded; the batch has the URL as it is given.
+            scene.origin.on("/%3Ci%3Eslow%3C/i%3E\(number).jpg", .silent)
+            return scene.origin.url("/<i>slow</i>\(number).jpg")
         }
         #expect(try await scene.larder(["enqueue", "--batch", name] + slow).run().code == 0)
         try scene.directory.write("http://a.example/1\n".utf8, to: "list")

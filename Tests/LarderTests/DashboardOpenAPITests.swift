@@ -63,7 +63,8 @@ struct DashboardOpenAPITests {
         #expect(await stream.reaches { String(decoding: $0.outputSoFar, as: UTF8.self).contains("}\n\n") })
         let text = String(decoding: stream.outputSoFar, as: UTF8.self)
         #expect(text.contains("Content-Type: text/event-stream"))
-        lines.append("event\t\(try #require(text.firstMatch(of: /data: (.*)/)?.1))")
+        // The policy in the head has "data:" too.
+        lines.append("event\t\(try #require(text.firstMatch(of: /event: answer\ndata: (.*)/)?.1))")
         stream.signal(SIGKILL)
         _ = await stream.outcome()
 
