@@ -274,9 +274,17 @@ struct PlanTests {
         #expect(#expect(throws: TranscodeError.self) { try large.outputs[0].get() }?.code == .frames)
         #expect(throws: Never.self) { try large.outputs[1].get() }
         animation = header(8, 8, .png)
-        animation.frames = 1_000_000
-        let many = try plan(animation, small)
-        #expect(#expect(throws: TranscodeError.self) { try many.outputs[0].get() }?.code == .time)
+        animation.frames = SourceHeader.frameLimit + 1
+        let many = try plan(animation, small, #""thumbnail":{"width":160,"height":160}"#)
+        let error = #expect(throws: TranscodeError.self) { try many.outputs[0].get() }
+        #expect(error?.code == .frames && error?.message == "the image has 10001 frames; the limit is 10000")
+        #expect(throws: Never.self) { try many.outputs[1].get() }
+        // 96 megapixels are within the limit of 100, and take too long to compress.
+        animation = header(2000, 2000, .png)
+        animation.frames = 24
+        let slow = try plan(animation, every, #""thumbnail":{"width":160,"height":160}"#)
+        #expect(#expect(throws: TranscodeError.self) { try slow.outputs[0].get() }?.code == .time)
+        #expect(throws: Never.self) { try slow.outputs[1].get() }
     }
 
     @Test func `the thumbnail of a GIF of 300 frames is planned`() throws {
