@@ -45,6 +45,9 @@ struct EndpointTests {
         #expect(page.value("larder_stored_bytes_total") == report["bytesOut"] as? Double)
         #expect(page.value("larder_job_errors_total{domain=\"SDWebImageErrorDomain\",code=\"2001\"}") == 1)
         #expect(page.value("larder_stage_duration_seconds_count{stage=\"transcode\"}") == 20)
+        let transcoders = try #require(page.value("larder_transcoders_cpu_seconds_total"))
+        let codecs = try #require(page.value("larder_codecs_cpu_seconds_total"))
+        #expect(codecs > 0 && codecs < transcoders, "\(codecs) of \(transcoders) s")
         #expect(page.value("larder_workers") == 1 && page.value("larder_database_up") == 1)
 
         let check = try await RunningCommand(

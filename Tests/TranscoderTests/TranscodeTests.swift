@@ -26,6 +26,20 @@ struct TranscodeTests {
         #expect(output.report.peakResidentBytes > 0 && output.report.processorTime > .zero)
     }
 
+    @Test func `the time of codecs is a part of the children's, also where an image cannot be decoded`() async throws {
+        let harness = TranscodeHarness(), image = try Fixtures.image("plain.jpg")
+        let source = try ScratchFile(image)
+        _ = try await harness.pool.plan(source.descriptor, variants: [])
+        let planned = harness.pool.counts
+        #expect(planned.codecTime == .zero && planned.processorTime > .zero, "a plan decodes nothing")
+        _ = try await harness.make(image, #""thumbnail":{"width":40,"height":40}"#)
+        let made = harness.pool.counts
+        #expect(made.codecTime > .zero)
+        #expect(made.codecTime < made.processorTime - planned.processorTime)
+        #expect(try await harness.refusal(Array(image.dropLast(image.count / 2)))?.code == .undecodable)
+        #expect(harness.pool.counts.codecTime > made.codecTime)
+    }
+
     @Test func `every output format is written, and is smaller at a lower quality`() async throws {
         let image = try Fixtures.image("rgb.png")
         let output = try await harness.make(

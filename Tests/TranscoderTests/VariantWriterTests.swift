@@ -13,15 +13,17 @@ struct VariantWriterTests {
 
     private struct FakeDecodedImage: DecodedImage {
         var work = Work()
+        var drawingTime = Duration.zero
 
         func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
-            FakeDrawnImage(work: work, size: output.drawing.size)
+            work.time += drawingTime
+            return FakeDrawnImage(work: work, size: output.drawing.size)
         }
 
         func digest() throws(CodecFailure) -> ImageDigest? { nil }
     }
 
-    /// A hundred bytes for each step of quality, 6 s for each encoding.
+    /// A hundred bytes for each step of quality, 6 s for each encoding. Quality 13 fails.
     private struct FakeDrawnImage: DrawnImage {
         let work: Work
         let size: PixelSize
@@ -31,6 +33,7 @@ struct VariantWriterTests {
         func encoded(_ encoding: Encoding, quality: Int?) throws(CodecFailure) -> EncodedFile {
             work.time += .seconds(6)
             work.encoded.append(quality)
+            if quality == 13 { throw CodecFailure(message: "unlucky") }
             return try EncodedFile(copying: [UInt8](repeating: 0, count: (quality ?? 1) * 100))
         }
 
@@ -43,6 +46,22 @@ struct VariantWriterTests {
     private func write(
         _ variants: String..., within time: Duration = .seconds(20), hard: Duration = .seconds(30)
     ) throws -> (results: [Result<TranscodedVariant, TranscodeError>], encoded: [Int?]) {
+        let image = FakeDecodedImage(), work = image.work
+        var (plan, writer) = try writer(variants, image, within: time, hard: hard)
+        writer.drawAll()
+        let file = try ScratchFile()
+        let output = OutputDescriptor(file.descriptor)
+        var results = [Result<TranscodedVariant, TranscodeError>?](repeating: nil, count: variants.count)
+        for number in plan.encodingOrder {
+            results[number] = Result { () throws(TranscodeError) in try writer.write(number, to: output) }
+        }
+        return (results.compactMap { $0 }, work.encoded)
+    }
+
+    private func writer(
+        _ variants: [String], _ image: FakeDecodedImage, within time: Duration = .seconds(20),
+        hard: Duration = .seconds(30)
+    ) throws -> (DecodePlan, VariantWriter) {
         let parsed = try variants.enumerated().map { try Variant(json: #"{"name":"v\#($0)",\#($1)}"#.utf8) }
         var limits = TranscodeLimits()
         limits.softTime = time
@@ -50,19 +69,8 @@ struct VariantWriterTests {
         let plan = DecodePlan(
             SourceHeader(format: .jpeg, width: 2000, height: 2000, orientation: 1), variants: parsed, scale: 1,
             limits: limits, writable: [.jpeg, .webp, .png])
-        let image = FakeDecodedImage()
-        let work = image.work
-        var writer = VariantWriter(
-            plan, image, ChildRequest(number: 1, operation: .transcode, limits: limits), started: .zero,
-            clock: { work.time })
-        writer.drawAll()
-        let file = try ScratchFile()
-        let output = OutputDescriptor(file.descriptor)
-        var results = [Result<TranscodedVariant, TranscodeError>?](repeating: nil, count: parsed.count)
-        for number in plan.encodingOrder {
-            results[number] = Result { () throws(TranscodeError) in try writer.write(number, to: output) }
-        }
-        return (results.compactMap { $0 }, work.encoded)
+        let request = ChildRequest(number: 1, operation: .transcode, limits: limits), work = image.work
+        return (plan, VariantWriter(plan, image, request, started: .zero, clock: { work.time }))
     }
 
     private let small = #""thumbnail":{"width":100,"height":100},"quality":7"#
@@ -80,6 +88,24 @@ struct VariantWriterTests {
         #expect(encoded == [7])
         let error = #expect(throws: TranscodeError.self) { try results[0].get() }
         #expect(error?.code == .time && error?.message.contains("after 6 s") == true)
+    }
+
+    @Test func `the time of drawing and encoding is counted, also of what fails, and no other`() throws {
+        let image = FakeDecodedImage(drawingTime: .seconds(1)), file = try ScratchFile()
+        let failing = #""thumbnail":{"width":50,"height":50},"quality":13"#
+        var (plan, writer) = try writer([small, failing], image)
+        #expect(writer.codecTime == .zero)
+        writer.drawAll()
+        #expect(writer.codecTime == .seconds(2))
+        for number in plan.encodingOrder {
+            image.work.time += .seconds(1)
+            let result = Result { () throws(TranscodeError) in
+                try writer.write(number, to: OutputDescriptor(file.descriptor))
+            }
+            #expect((try? result.get()) == nil ? number == 1 : number == 0)
+        }
+        #expect(image.work.encoded == [13, 7] && image.work.time == .seconds(16))
+        #expect(writer.codecTime == .seconds(14))
     }
 
     @Test func `a choice of format that runs out of time keeps the files it has`() throws {

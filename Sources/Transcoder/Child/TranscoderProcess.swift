@@ -132,9 +132,7 @@ private struct ChildServer: ~Copyable {
         try limits.checkTime(plan.decodingTime, "decoding")
         if plan.memoryBytes > ChildRequest.unreservedBytes { try reserve(plan.memoryBytes, request) }
         // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
-        let began = ProcessorClock.now
-        let image = try decode(file, header, plan, watermarks)
-        reply.codecTime = ProcessorClock.now - began
+        let image = try decode(file, header, plan, watermarks, &reply)
         try tell(.decoded(header), request)
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
         for index in wanted.indices where chosen[index] == nil {
@@ -174,8 +172,12 @@ private struct ChildServer: ~Copyable {
     }
 
     private func decode(
-        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan, _ watermarks: WatermarkImages
+        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan, _ watermarks: WatermarkImages,
+        _ reply: inout ChildReply
     ) throws(TranscodeError) -> any DecodedImage {
+        // Also of an image that cannot be decoded.
+        let began = ProcessorClock.now
+        defer { reply.codecTime = ProcessorClock.now - began }
         do throws(CodecFailure) {
             switch plan.path {
             case .planes: return try PlanarDecodedImage(plan, file, header, watermarks)

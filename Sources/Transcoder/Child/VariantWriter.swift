@@ -63,10 +63,7 @@ struct VariantWriter {
         let drawn = try (drawn.removeValue(forKey: number) ?? draw(number, output)).get()
         try limits.checkSoftTime(spent)
         try limits.checkTime(plan.outputTimes[number], "the variant", spent: spent)
-        let search = FileSearch(drawn, output, limits) { [clock, started] in clock() - started }
-        let began = clock()
-        let found = try wantsRawRGBA ? search.rawRGBA() : search.file()
-        codecTime += clock() - began
+        let found = try encode(drawn, output)
         let (file, encoding) = (found.file, found.encoding)
         guard !file.bytes.isEmpty else {
             throw TranscodeError(.encode, "the \(encoding.format.name) encoder wrote nothing")
@@ -80,6 +77,15 @@ struct VariantWriter {
         let isReused = plan.outputs.contains { (try? $0.get())?.sameBytesAs == number }
         if isReused { written[number] = (variant, file) }
         return variant
+    }
+
+    private mutating func encode(
+        _ drawn: any DrawnImage, _ output: PlannedOutput
+    ) throws(TranscodeError) -> FileSearch.Found {
+        let began = clock()
+        defer { codecTime += clock() - began }
+        let search = FileSearch(drawn, output, limits) { [clock, started] in clock() - started }
+        return try wantsRawRGBA ? search.rawRGBA() : search.file()
     }
 
     private var spent: Duration { clock() - started }
