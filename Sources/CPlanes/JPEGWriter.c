@@ -45,19 +45,22 @@ static void destination_end(j_compress_ptr codec) {
     writer->length = writer->room - writer->destination.free_in_buffer;
 }
 
+/// Luma samples for each sample of chroma in each direction.
+static int luma_factor(const struct larder_jpeg_image *image) { return image->is_420 && !image->is_grey ? 2 : 1; }
+
 /// The settings are libvips'.
 static void set_up(j_compress_ptr codec, const struct larder_jpeg_image *image, int quality) {
     codec->image_width = (JDIMENSION)image->width;
     codec->image_height = (JDIMENSION)image->height;
-    codec->input_components = 3;
-    codec->in_color_space = JCS_YCbCr;
+    codec->input_components = image->is_grey ? 1 : 3;
+    codec->in_color_space = image->is_grey ? JCS_GRAYSCALE : JCS_YCbCr;
     jpeg_set_defaults(codec);
     jpeg_set_quality(codec, quality, TRUE);
     codec->optimize_coding = image->has_standard_tables ? FALSE : TRUE;
     codec->write_JFIF_header = FALSE;
     codec->raw_data_in = TRUE;
-    for (int index = 0; index < 3; index++) {
-        int factor = index == 0 && image->is_420 ? 2 : 1;
+    for (int index = 0; index < codec->num_components; index++) {
+        int factor = index == 0 ? luma_factor(image) : 1;
         codec->comp_info[index].h_samp_factor = factor;
         codec->comp_info[index].v_samp_factor = factor;
     }
@@ -87,9 +90,9 @@ int larder_jpeg_write(const struct larder_jpeg_image *image, int quality, uint8_
     jpeg_start_compress(codec, TRUE);
     JSAMPROW rows[3][2 * DCTSIZE];
     JSAMPARRAY arrays[3] = {rows[0], rows[1], rows[2]};
-    int factor = image->is_420 ? 2 : 1;
+    int factor = luma_factor(image);
     while (codec->next_scanline < codec->image_height) {
-        for (int index = 0; index < 3; index++) {
+        for (int index = 0; index < codec->num_components; index++) {
             int divisor = index == 0 ? 1 : factor;
             int height = (image->height + divisor - 1) / divisor;
             int start = (int)codec->next_scanline / divisor, count = factor * DCTSIZE / divisor;

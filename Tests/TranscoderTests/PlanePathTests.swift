@@ -108,6 +108,38 @@ struct PlanePathTests {
         #expect(try one.sample().metadata.isEmpty && one.made().quality == other.made().quality)
     }
 
+    @Test(arguments: [80, 95])
+    func `grey images are written as JPEG with one component, and as WebP without colour`(quality: Int) async throws {
+        let photo = photo(161, 117)
+        for (name, file) in [("jpeg", try photo.jpeg(["-grayscale"])), ("png", SyntheticPNG.grey.file(photo))] {
+            for options in ["", #","encode":{"progressive":true}"#, #","encode":{"chromaSubsampling":"4:2:0"}"#] {
+                let wanted = #""thumbnail":{"width":50,"height":50},"format":"jpeg","quality":\#(quality)"# + options
+                #expect(try await path(file, wanted) == "planes")
+                let one = try await planes.make(file, wanted), other = try await libvips.make(file, wanted)
+                #expect(components(one.files[0]) == 1, "\(name)\(options)")
+                #expect(one.files[0].count < other.files[0].count, "\(name)\(options)")
+                let distance = ExactImage(try one.sample()).psnr(ExactImage(try other.sample()))
+                #expect(distance > 36, "\(name)\(options): \(distance)")
+            }
+            let webp = try await planes.make(
+                file, #""thumbnail":{"width":51,"height":51},"format":"webp","quality":\#(quality)"#)
+            let sample = try webp.sample()
+            for (x, y) in [(0, 0), (25, 18), (sample.width - 1, sample.height - 1)] {
+                let pixel = sample.pixel(x, y)
+                #expect(pixel[0] == pixel[1] && pixel[1] == pixel[2], "\(name): \(pixel)")
+            }
+            let cut = #""thumbnail":{"width":50,"height":50},"transform":[{"type":"roundCorner","radius":9}]"#
+            let png = try await planes.make(file, cut + #","format":"png""#).sample()
+            let pixel = png.pixel(25, 18)
+            #expect(pixel[0] == pixel[1] && pixel[1] == pixel[2] && png.hasAlpha)
+        }
+    }
+
+    /// The number of components in a JPEG's frame header.
+    private func components(_ file: [UInt8]) -> Int? {
+        markers(file).first { [0xC0, 0xC1, 0xC2].contains($0[1]) }.map { Int($0[9]) }
+    }
+
     /// The segments of a JPEG up to its scan; of Huffman tables, which depend on the image, only the marker.
     private func markers(_ file: [UInt8]) -> [[UInt8]] {
         var found: [[UInt8]] = [], offset = 2

@@ -68,7 +68,8 @@ struct MatrixProfile: Sendable, Hashable {
         return (low + (high - low) * (place - Double(index))) / 65535
     }
 
-    /// An image with those colours in sRGB; its planes of red, green and blue are changed. It must be opaque.
+    /// An image with those colours in sRGB; its planes of red, green and blue are changed. It must be
+    /// opaque, and not grey.
     func converted(_ image: PlanarImage) throws(CodecFailure) -> PlanarImage {
         let image = try image.inRGB(), planes = image.colors
         curves.withUnsafeBufferPointer { curves in

@@ -8,9 +8,9 @@ extension PlaneCodec {
         hasAlpha: { JPEGReader($0, shrink: 1) == nil ? nil : false },
         decode: { (file, size, shrink) throws(CodecFailure) in
             guard let reader = JPEGReader(file, shrink: shrink) else { throw CodecFailure(message: "no planes") }
-            var planes = try reader.planes()
+            let planes = try reader.planes()
             for plane in planes { plane.padEdges() }
-            if planes.count == 1 { planes += [try SamplePlane.neutral(), try SamplePlane.neutral()] }
+            guard planes.count > 1 else { return PlanarImage(size: size, grey: planes[0]) }
             return PlanarImage(size: size, luma: planes[0], cb: planes[1], cr: planes[2])
         },
         encoder: Encoder(
@@ -66,9 +66,10 @@ extension PlanarImage {
         image.is_420 = PlaneCodec.chroma(settings, quality: quality) == .subsampled420 ? 1 : 0
         image.is_progressive = settings?.progressive == true ? 1 : 0
         image.has_standard_tables = settings?.optimizeCoding == false ? 1 : 0
-        let starts = colors.map { UnsafePointer($0.start) }, strides = colors.map(\.stride)
-        image.planes = (starts[0], starts[1], starts[2])
-        image.strides = (strides[0], strides[1], strides[2])
+        image.is_grey = model == .grey ? 1 : 0
+        let (first, last) = (colors[0], colors[colors.count - 1]), second = model == .grey ? first : colors[1]
+        image.planes = (UnsafePointer(first.start), UnsafePointer(second.start), UnsafePointer(last.start))
+        image.strides = (first.stride, second.stride, last.stride)
         var start: UnsafeMutablePointer<UInt8>?
         var count = 0
         guard larder_jpeg_write(&image, Int32(quality), &start, &count) == 0 else {

@@ -67,7 +67,7 @@ private struct PNGReader: ~Copyable {
         let pixels = try SamplePlane(PixelSize(width: bytes, height: rows))
         let image =
             isGrey
-            ? PlanarImage(size: size, luma: try SamplePlane(size), cb: try .neutral(), cr: try .neutral())
+            ? PlanarImage(size: size, grey: try SamplePlane(size))
             : try PlanarImage(uninitialized: size, hasAlpha: hasAlpha)
         let whole = isInterlaced ? pixels.start : nil
         try check(spng_decode_image(context, whole, bytes * rows, Int32(format.rawValue), Int32(flags)))

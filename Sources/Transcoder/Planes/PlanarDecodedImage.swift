@@ -102,8 +102,8 @@ private struct PlanarDrawnImage: DrawnImage {
             throw CodecFailure(message: "there is no encoder for planes")
         }
         let quality = quality ?? 0
-        let image = try image.inYCC(encoder.chroma(encoding.options, quality))
-        return try encoder.encode(image, encoding.options, quality)
+        let written = image.model == .grey ? image : try image.inYCC(encoder.chroma(encoding.options, quality))
+        return try encoder.encode(written, encoding.options, quality)
     }
 
     func rawRGBA() throws(CodecFailure) -> EncodedFile { throw CodecFailure(message: "planes have no RGBA") }

@@ -33,8 +33,9 @@ extension PlanarImage {
         }
     }
 
-    /// As red, green and blue.
+    /// As red, green and blue. Those of a grey image are one plane.
     func inRGB() throws(CodecFailure) -> PlanarImage {
+        if model == .grey { return PlanarImage(size: size, colors: [colors[0], colors[0], colors[0]], alpha: nil) }
         guard model == .ycc else { return self }
         let source = try drawn(PlaneView(whole: size), chroma: .full)
         let result = try PlanarImage(uninitialized: size, hasAlpha: false)
@@ -48,7 +49,11 @@ extension PlanarImage {
 
     /// As luma and chroma; the image must be opaque.
     func inYCC(_ chroma: Chroma) throws(CodecFailure) -> PlanarImage {
-        guard model == .rgb else { return try drawn(PlaneView(whole: size), chroma: chroma) }
+        if model == .ycc { return try drawn(PlaneView(whole: size), chroma: chroma) }
+        if model == .grey {
+            let neutral = try SamplePlane.neutral(size, factor: chroma.factor)
+            return PlanarImage(size: size, luma: colors[0], cb: neutral, cr: neutral)
+        }
         let planes = [try SamplePlane(size), try SamplePlane(size), try SamplePlane(size)]
         for y in 0..<size.height {
             let from = rows(y), to = planes.map { $0.row(y) }

@@ -1,6 +1,6 @@
 internal import ImageModel
 
-/// An image as planes of 8-bit samples: luma and chroma, or red, green and blue, with or without alpha.
+/// An image as planes of 8-bit samples: luma and chroma, luma alone, or red, green and blue with or without alpha.
 package struct PlanarImage {
     /// The resolution of the chroma planes.
     package enum Chroma: Sendable, Hashable {
@@ -17,6 +17,8 @@ package struct PlanarImage {
     enum Model: Sendable, Hashable {
         /// Luma (Y) and chroma (Cb, Cr): full range, by JFIF's matrix. The chroma planes may be subsampled.
         case ycc
+        /// Luma alone, full range.
+        case grey
         /// Red, green and blue, multiplied by alpha.
         case rgb
     }
@@ -24,15 +26,18 @@ package struct PlanarImage {
     /// In pixels.
     let size: PixelSize
     let model: Model
-    /// Three planes.
+    /// One plane with `Model.grey`, else three.
     let colors: [SamplePlane]
-    /// Nil when the image is opaque, and with `Model.ycc`.
+    /// Nil when the image is opaque; only `Model.rgb` has it.
     let alpha: SamplePlane?
 
     /// Luma and chroma.
     init(size: PixelSize, luma: SamplePlane, cb: SamplePlane, cr: SamplePlane) {
         (self.size, model, colors, alpha) = (size, .ycc, [luma, cb, cr], nil)
     }
+
+    /// Luma alone.
+    init(size: PixelSize, grey: SamplePlane) { (self.size, model, colors, alpha) = (size, .grey, [grey], nil) }
 
     /// Red, green and blue, multiplied by alpha.
     init(size: PixelSize, colors: [SamplePlane], alpha: SamplePlane?) {
@@ -48,8 +53,11 @@ package struct PlanarImage {
     ) throws(CodecFailure) -> PlanarImage {
         var made: [SamplePlane] = []
         for plane in planes { made.append(try change(plane)) }
-        guard model == .rgb else { return PlanarImage(size: size, luma: made[0], cb: made[1], cr: made[2]) }
-        return PlanarImage(size: size, colors: Array(made[..<3]), alpha: made.count > 3 ? made[3] : nil)
+        switch model {
+        case .ycc: return PlanarImage(size: size, luma: made[0], cb: made[1], cr: made[2])
+        case .grey: return PlanarImage(size: size, grey: made[0])
+        case .rgb: return PlanarImage(size: size, colors: Array(made[..<3]), alpha: made.count > 3 ? made[3] : nil)
+        }
     }
 
     func transposed() throws(CodecFailure) -> PlanarImage {
@@ -58,7 +66,7 @@ package struct PlanarImage {
 
     /// The image as a view shows it, resampled once; unchanged planes are shared.
     ///
-    /// - Parameter chroma: the resolution of chroma planes; `Model.rgb` has none.
+    /// - Parameter chroma: the resolution of chroma planes; only `Model.ycc` has them.
     /// - Throws: `CodecFailure` when there is no memory.
     func drawn(_ view: PlaneView, chroma: Chroma) throws(CodecFailure) -> PlanarImage {
         let size = view.window.size

@@ -14,7 +14,7 @@ struct PlaneCodec: Sendable {
     struct Encoder: Sendable {
         /// The chroma that a file of a quality has.
         let chroma: @Sendable (_ settings: EncoderOptions?, _ quality: Int) -> PlanarImage.Chroma
-        /// Encodes an image with that chroma, without metadata, with the settings of `VipsCodec`.
+        /// Encodes an image with that chroma, or a grey one, without metadata, with the settings of `VipsCodec`.
         let encode:
             @Sendable (_ image: PlanarImage, _ settings: EncoderOptions?, _ quality: Int) throws(CodecFailure) ->
                 EncodedFile

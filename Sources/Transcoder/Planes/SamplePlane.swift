@@ -46,11 +46,12 @@ final class SamplePlane {
 
     func row(_ y: Int) -> UnsafeMutablePointer<UInt8> { start + y * stride }
 
-    /// The chroma of a grey image: one sample that stands for any size.
-    static func neutral() throws(CodecFailure) -> SamplePlane {
-        let plane = try SamplePlane(PixelSize(width: 1, height: 1))
-        plane.start[0] = 128
-        plane.padEdges()
+    /// The chroma of a grey image of `size`.
+    ///
+    /// - Parameter factor: pixels per sample in each direction.
+    static func neutral(_ size: PixelSize, factor: Int) throws(CodecFailure) -> SamplePlane {
+        let plane = try SamplePlane(size, factor: factor)
+        plane.start.update(repeating: 128, count: plane.stride * plane.height)
         return plane
     }
 

@@ -18,7 +18,8 @@ extension PlaneCodec {
         encoder: Encoder(
             chroma: { _, _ in .subsampled420 },
             encode: { (image, settings, quality) throws(CodecFailure) in
-                try image.webp(quality: quality, effort: settings?.effort ?? 4)
+                let image = image.model == .grey ? try image.inYCC(.subsampled420) : image
+                return try image.webp(quality: quality, effort: settings?.effort ?? 4)
             }))
 }
 
