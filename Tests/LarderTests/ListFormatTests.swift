@@ -1,7 +1,10 @@
 import Foundation
 import Glibc
+import JobQueue
 import TestSupport
 import Testing
+
+@testable import larder
 
 /// Lists in other formats than a URL a line.
 @Suite(.timeLimit(.minutes(5)))
@@ -36,6 +39,22 @@ struct ListFormatTests {
                 http://a.example/5 1 original {"big":12345678901234567,"name":"five"} f
                 http://a.example/6 4 original f
                 """)
+    }
+
+    @Test(arguments: [
+        ("2026-12-24T18:00:00Z", 0), ("2026-12-24T19:00:00+01:00", 0), ("2026-12-24T10:00:00-0800", 0),
+        ("2026-12-24T20:00:00+02", 0), ("2026-12-24T18:00:00.5z", 0.5),
+    ])
+    func `a time has an offset, with or without minutes`(text: String, seconds: Double) {
+        #expect(EnqueueRequest.Start(spelling: text) == .at(secondsSince1970: 1_798_135_200 + seconds))
+    }
+
+    @Test(arguments: [
+        "2026-02-30T00:00:00Z", "2026-12-24T25:61:00Z", "2026-12-24T18:00:00Zoo", "2026-12-24T18:00:00", "2026-12-24",
+        "2026-1-2T03:04:05Z", "12026-12-24T18:00:00Z", "2026-12-24T18:00:00+99:99", " 2026-12-24T18:00:00Z", "+1y",
+    ])
+    func `a day or time that there is not, and text beside it, is no time`(text: String) {
+        #expect(EnqueueRequest.Start(spelling: text) == nil)
     }
 
     @Test func `compressed lists and several lists are read, and their names tell the format`() async throws {

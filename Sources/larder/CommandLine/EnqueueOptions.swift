@@ -108,7 +108,7 @@ struct EnqueueOptions {
         var options: LoadOptions = []
         guard let list else { return options }
         let words = list.split(separator: ",", omittingEmptySubsequences: false)
-        for word in words.map({ $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }) {
+        for word in words.map({ String($0).trimmed(of: \.isBlank) }) {
             guard let option = UInt64(word).map(LoadOptions.init(rawValue:)) ?? LoadOptions(named: word) else {
                 throw .usage(
                     "--options: '\(word)' is neither an option of SDWebImage, such as RetryFailed, nor a number")

@@ -1,3 +1,15 @@
+extension String {
+    /// Without the characters of `kind` around it.
+    func trimmed(of kind: (Character) -> Bool) -> String {
+        lastIndex { !kind($0) }.map { String(self[...$0].drop(while: kind)) } ?? ""
+    }
+}
+
+extension Character {
+    /// White space that ends no line.
+    var isBlank: Bool { isWhitespace && !isNewline }
+}
+
 extension Duration {
     private static let units: [(suffix: String, milliseconds: Double)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),

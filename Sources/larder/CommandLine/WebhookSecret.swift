@@ -6,8 +6,7 @@ enum WebhookSecret {
     ///
     /// - Throws: what is wrong with the file; never its content.
     static func key(in path: String) throws(CommandError) -> [UInt8] {
-        let text = String(decoding: try WholeFile.bytes(path), as: UTF8.self).split(whereSeparator: \.isWhitespace)
-            .joined(separator: " ")
+        let text = String(decoding: try WholeFile.bytes(path), as: UTF8.self).trimmed(of: \.isWhitespace)
         guard text.hasPrefix("whsec_"), let key = Data(base64Encoded: String(text.dropFirst(6))),
             (24...64).contains(key.count)
         else {

@@ -84,8 +84,7 @@ extension DashboardAccess {
     }
 
     private static func token(in path: String) throws -> String {
-        let text = String(decoding: try WholeFile.bytes(path), as: UTF8.self)
-        let token = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let token = String(decoding: try WholeFile.bytes(path), as: UTF8.self).trimmed(of: \.isWhitespace)
         guard token.utf8.count >= 16, token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw CommandError.usage("serve: the token in \(path) must be at least 16 visible ASCII characters")
         }

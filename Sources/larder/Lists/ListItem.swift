@@ -78,20 +78,22 @@ struct ListItem: Sendable {
 extension Optional<String> {
     /// Without blanks around it; nil when nothing is left.
     fileprivate var nonEmpty: String? {
-        func isBlank(_ character: Character) -> Bool { character.isWhitespace && !character.isNewline }
-        guard let text = self, let first = text.firstIndex(where: { !isBlank($0) }),
-            let last = text.lastIndex(where: { !isBlank($0) })
-        else { return nil }
-        return String(text[first...last])
+        let text = self?.trimmed(of: \.isBlank)
+        return text?.isEmpty == false ? text : nil
     }
 }
 
 extension EnqueueRequest.Start {
-    /// A time such as `2026-11-21T18:00:00Z`, or a delay such as `+10m`; nil for other texts.
+    /// A time of RFC 3339, such as `2026-11-21T18:00:00Z`, or a delay such as `+10m`; nil for other texts.
     init?(spelling text: String) {
+        let form = /([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)/
         if text.hasPrefix("+"), let delay = Duration(spelling: String(text.dropFirst())) {
             self = .after(delay)
-        } else if let date = try? Date(text, strategy: .iso8601) {
+        } else if let local = text.wholeMatch(of: form).map({ "\($0.1)Z" }),
+            // 30 February is read as 2 March, and 25:61:00 as a time of the next day.
+            (try? Date(local, strategy: .iso8601))?.formatted(.iso8601) == local,
+            let date = try? Date(text, strategy: .iso8601)
+        {
             self = .at(secondsSince1970: date.timeIntervalSince1970)
         } else {
             return nil

@@ -13,16 +13,17 @@ enum MetaValue: Codable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
+        // The most frequent first: each refusal makes an error.
         if value.decodeNil() {
             self = .null
-        } else if let bool = try? value.decode(Bool.self) {
-            self = .bool(bool)
         } else if let text = try? value.decode(String.self) {
             self = .string(text)
         } else if let decimal = try? value.decode(Decimal.self) {
             self = .decimal(decimal)
         } else if let number = try? value.decode(Double.self) {
             self = .number(number)
+        } else if let bool = try? value.decode(Bool.self) {
+            self = .bool(bool)
         } else if let values = try? value.decode([MetaValue].self) {
             self = .array(values)
         } else {
