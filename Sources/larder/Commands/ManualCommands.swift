@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 extension Command {
     static let manual = Command(
         words: ["manual"], operands: "DIR",
@@ -11,11 +9,9 @@ extension Command {
         let directory = try arguments.operand("DIR", of: "manual")
         for page in ManualPage.all {
             let path = "\(directory)/\(page.name).1"
-            do {
-                try Data(page.text.utf8).write(to: URL(filePath: path), options: .atomic)
-            } catch {
-                throw CommandError.larder(.file, "cannot write \(path): \(error)")
-            }
+            let file = try OutputFile(path)
+            try file.write(Array(page.text.utf8))
+            try file.keep()
         }
         let count = ManualPage.all.count
         try Console.show(["pages": count], arguments, "wrote \(count) man pages to \(directory)")
