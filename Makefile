@@ -53,7 +53,7 @@ isolation: setup ## run the queue's tests with REPEATABLE READ and SERIALIZABLE 
 
 object-stores: setup ## run the tests of the object store against moto, a server from a Python wheel
 	@scripts/object-stores
-	@LARDER_TEST_OBJECT_STORES=1 scripts/test --filter 'ObjectStoreTests|BucketCommandTests'
+	@LARDER_TEST_OBJECT_STORES=1 scripts/test --filter 'ObjectStoreTests|BucketCommandTests|BucketSourceTests'
 
 chaos: setup ## CHAOS_SECONDS of faults under load in the built program (CHAOS_SEED: the seed of the faults)
 	@$(MAKE) --no-print-directory build
