@@ -38,6 +38,9 @@ extension ImageManager {
         public var limits = TranscodeLimits()
         /// Threads for blocking file calls, 4 by default.
         public var diskThreads = 4
+        /// Threads that look up and store where a cache is on another host, so that a load that waits for it holds
+        /// neither a disk thread nor a transcoder. Nil by default: the disk threads do it.
+        public var storeThreads: Int?
         /// Changes a request before it is sent.
         public var requestModifier = Replaceable<RequestModifier>()
         /// Changes a response's status and headers before they are checked.

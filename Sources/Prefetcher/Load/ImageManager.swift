@@ -16,6 +16,8 @@ public struct ImageManager: Loader {
     private let configuration: Configuration
     /// Runs the loads, whose file calls block.
     private let disk: ThreadPool
+    /// Call a store on another host; nil when the disk threads call the stores.
+    private let remote: StoreThreads?
     private let running = RunningTasks<UUID>()
     private let stages = LoadsInFlight()
 
@@ -30,6 +32,7 @@ public struct ImageManager: Loader {
         self.configuration = configuration
         formats = FormatGate(configuration.limits)
         disk = ThreadPool(name: "disk", threads: configuration.diskThreads)
+        remote = configuration.storeThreads.map { StoreThreads($0, transcoders: transcoders.count) }
     }
 
     /// Whether a load is running (SDWebImage 5.21.5, `isRunning`).
@@ -87,16 +90,17 @@ public struct ImageManager: Loader {
     /// Looks up, fetches, transcodes and commits (SDWebImage 5.21.5, `SDWebImageManager`: query, original query,
     /// download, transform, store original, store).
     private func load(_ plan: LoadPlan, _ report: inout LoadReport) async throws(LoadError) {
-        let cached = try lookUp(plan)
+        let cached = try await lookUp(plan)
         // SDWebImage calls its delegate on every load, also when everything is cached.
         let isAllowed = configuration.shouldDownload(plan.request.url)
         try await load(plan, cached, isAllowed: isAllowed, &report)
     }
 
-    private func lookUp(_ plan: LoadPlan) throws(LoadError) -> CachedImages {
+    private func lookUp(_ plan: LoadPlan) async throws(LoadError) -> CachedImages {
         stages.enter(.lookUp)
         defer { stages.leave(.lookUp) }
-        return try CachedImages.lookUp(plan, formats)
+        guard let remote else { return try CachedImages.lookUp(plan, formats) }
+        return try await remote.run { [formats] () throws(LoadError) in try CachedImages.lookUp(plan, formats) }
     }
 
     private func load(
@@ -218,12 +222,15 @@ public struct ImageManager: Loader {
 
     /// Makes the missing variants, then commits all files.
     ///
-    /// The variants' files are opened once a transcoder is free, and the commit follows on the same disk thread without
-    /// suspending: at most as many loads have open files as there are transcoders and disk threads.
+    /// The variants' files are opened once a transcoder is free. The commit follows on the same disk thread without
+    /// suspending, or on a store thread: at most as many loads have open files as there are transcoders and threads.
     private func transcodeAndCommit(_ commit: CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
         var commit = commit
-        if commit.needsTranscoder { try await transcode(&commit, &report) }
-        try self.commit(commit, &report)
+        guard commit.needsTranscoder else { return try await self.commit(commit, &report) }
+        guard await remote?.enter() ?? true else { throw LoadError.cancelled }
+        defer { remote?.leave() }
+        try await transcode(&commit, &report)
+        try await self.commit(commit, &report)
     }
 
     private func transcode(_ commit: inout CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
@@ -245,7 +252,7 @@ public struct ImageManager: Loader {
         }
     }
 
-    private func commit(_ commit: CacheCommit, _ report: inout LoadReport) throws(LoadError) {
+    private func commit(_ commit: CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
         stages.enter(.store)
         let start = ContinuousClock.now
         defer {
@@ -253,7 +260,11 @@ public struct ImageManager: Loader {
             stages.leave(.store)
         }
         guard !Task.isCancelled else { throw LoadError.cancelled }
-        report.stored = try commit.run()
+        if let remote {
+            report.stored = try await remote.run { () throws(LoadError) in try commit.run() }
+        } else {
+            report.stored = try commit.run()
+        }
         if report.isUnchanged, let original = report.stored.firstIndex(where: { $0.name == nil }) {
             report.stored[original].unchanged = true
         }

@@ -80,8 +80,8 @@ struct WorkerSetup {
         var managing = ImageManager.Configuration(sources: [downloader, objects])
         managing.namedSources["web"] = downloader
         managing.limits = transcoding.limits
-        // Each upload holds a thread while it waits for the server, and no transcoder.
-        if isBucket { managing.diskThreads = try ObjectStoreOptions.transfers(arguments) }
+        // Each upload holds a thread while it waits for the server.
+        if isBucket { managing.storeThreads = try ObjectStoreOptions.transfers(arguments) }
         manager = ImageManager(cache: cache, transcoders: transcoders, configuration: managing)
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(

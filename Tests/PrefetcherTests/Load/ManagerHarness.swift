@@ -98,5 +98,13 @@ struct FixedSource: ImageSource {
 final class CallCount: Sendable {
     private let count = Locked(0)
     var value: Int { count.withLock { $0 } }
-    func add() { count.withLock { $0 += 1 } }
+    func add() { _ = next() }
+
+    /// The number of this call, from 1 on.
+    func next() -> Int {
+        count.withLock {
+            $0 += 1
+            return $0
+        }
+    }
 }
