@@ -4,14 +4,14 @@
 /// - unknown → listing: a caller begins the listing; the others ask the server meanwhile
 /// - listing → known: it ended
 /// - listing → unknown: it failed; listing → tooMany: the store has more names than are held
-/// - known, tooMany → listing: after `lifetime`
+/// - known, tooMany → listing: after `lifetime`; names that were known still answer meanwhile
 ///
 /// A name is held as a hash of 64 bits. What it answers is never wrong in a way that loses an image: a name that
 /// another worker stored since the listing is downloaded again, and its upload finds the object. A pure value.
 struct KnownNames: Sendable {
     private enum State: Sendable {
         case unknown
-        case listing
+        case listing(hasNames: Bool)
         case known(since: ContinuousClock.Instant)
         case tooMany(since: ContinuousClock.Instant)
     }
@@ -27,12 +27,16 @@ struct KnownNames: Sendable {
 
     /// Whether the caller is to list the names now, and report by `finish`.
     mutating func begins(at now: ContinuousClock.Instant) -> Bool {
+        var hasNames = false
         switch state {
         case .listing: return false
-        case .known(let since), .tooMany(let since): if now - since < Self.lifetime { return false }
+        case .known(let since):
+            guard now - since >= Self.lifetime else { return false }
+            hasNames = true
+        case .tooMany(let since): guard now - since >= Self.lifetime else { return false }
         case .unknown: break
         }
-        state = .listing
+        state = .listing(hasNames: hasNames)
         storedMeanwhile = []
         return true
     }
@@ -53,13 +57,17 @@ struct KnownNames: Sendable {
 
     /// Whether the store certainly lacked the name when it was listed and this process has not stored it since.
     func lacks(_ name: String) -> Bool {
-        guard case .known = state else { return false }
-        return !hashes.contains(Self.hash(name))
+        switch state {
+        case .known, .listing(hasNames: true): !hashes.contains(Self.hash(name))
+        case .unknown, .tooMany, .listing(hasNames: false): false
+        }
     }
 
     mutating func insert(_ name: String) {
         switch state {
-        case .listing: storedMeanwhile.insert(Self.hash(name))
+        case .listing:
+            storedMeanwhile.insert(Self.hash(name))
+            hashes.insert(Self.hash(name))
         case .known: if hashes.count < Self.limit { hashes.insert(Self.hash(name)) } else { forget() }
         case .unknown, .tooMany: break
         }

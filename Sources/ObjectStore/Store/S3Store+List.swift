@@ -77,6 +77,12 @@ extension S3Store {
         return known.withLock { $0.lacks(name) }
     }
 
+    /// Lists the names of a small store on a thread of its own, so that the first look-ups need no requests.
+    package func listNamesAhead() {
+        guard options.holdsNames, known.withLock({ $0.begins(at: .now) }) else { return }
+        ThreadPool(name: "names", threads: 1).submit { self.listNames() }
+    }
+
     private func listNames() {
         var names: Set<Int> = []
         var isTooMany = false

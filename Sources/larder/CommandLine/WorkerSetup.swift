@@ -65,14 +65,17 @@ struct WorkerSetup {
         // Opening creates, reads and locks files.
         let isBucket = BucketAddress.isBucket(cacheRoot)
         let home = try Settings(arguments).home
-        let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run { () throws in
-            let store: any ImageStore =
-                isBucket
-                ? try ObjectStoreOptions.store(
-                    cacheRoot, arguments, home: home, naming: naming, usesLocal: true, fallbacks: fallbacks)
-                : try DirectoryStore(
+        let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run {
+            () throws -> (any ImageStore, String) in
+            guard isBucket else {
+                let store = try DirectoryStore(
                     opening: cacheRoot, naming: naming, durability: durability, permissions: permissions,
                     fallbacks: fallbacks)
+                return (store, try store.cacheID)
+            }
+            let store = try ObjectStoreOptions.store(
+                cacheRoot, arguments, home: home, naming: naming, usesLocal: true, fallbacks: fallbacks)
+            store.listNamesAhead()
             return (store, try store.cacheID)
         }
         cache = store
