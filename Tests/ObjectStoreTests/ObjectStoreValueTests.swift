@@ -26,6 +26,18 @@ struct ObjectStoreValueTests {
         }
     }
 
+    @Test(arguments: [
+        ("s3://bucket/in/a.jpg", true), ("s3://bucket/in/b..c/..d", true), ("s3://bucket/in", false),
+        ("s3://bucket/inside/a.jpg", false), ("s3://bucket/in/../a.jpg", false), ("s3://bucket/in/a/..", false),
+        ("s3://other/in/a.jpg", false), ("gs://bucket/in/a.jpg", false),
+    ])
+    func `an object is below a prefix or not`(object: String, isBelow: Bool) throws {
+        let url = try ObjectURL(object)
+        let (prefix, bucket) = (try BucketAddress("s3://bucket/in"), try BucketAddress("s3://bucket"))
+        #expect(prefix.contains(url) == isBelow)
+        #expect(bucket.contains(url) == object.hasPrefix("s3://bucket/"))
+    }
+
     @Test func `pauses double up to the longest, and only what may pass is sent again`() {
         let schedule = RetrySchedule()
         let throttled = ObjectStoreError(.throttled, "")

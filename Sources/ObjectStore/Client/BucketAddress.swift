@@ -59,10 +59,13 @@ public struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
         usesPathStyle = pathStyle ?? (endpoint != nil || isGoogle || bucket.contains("."))
     }
 
-    /// Whether an object is in this bucket, below the prefix.
+    /// Whether an object is in this bucket, below the prefix. A key with `..` as a segment is below no prefix: a server
+    /// that keeps objects as files may resolve it.
     package func contains(_ object: ObjectURL) -> Bool {
-        object.scheme == scheme && object.bucket == bucket
-            && (prefix.isEmpty || object.key.utf8.starts(with: (prefix + "/").utf8))
+        guard object.scheme == scheme, object.bucket == bucket else { return false }
+        guard !prefix.isEmpty else { return true }
+        return object.key.utf8.starts(with: (prefix + "/").utf8)
+            && !object.key.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) }
     }
 
     /// The Host header, with the port where it is not the scheme's default.
