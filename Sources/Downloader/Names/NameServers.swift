@@ -37,6 +37,8 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected
         /// When one query per family is sent; nil once it is.
         var separateAt: ContinuousClock.Instant?
         var failure = LookupFailure.notFound
+        /// Whether the query for IPv4 alone was answered, without an address.
+        var isMissing = false
     }
 
     /// The configuration is read again after this time, when no query is running.
@@ -105,17 +107,20 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected
         // Weak: the channel ends its queries in its deinit, when this object is gone already.
         channel.query(host, family) { [weak self] answer in
             self?.queries -= 1
-            self?.ended(number, answer)
+            self?.ended(number, family, answer)
         }
     }
 
-    /// A query has ended: the first addresses are the answer, or the failure of the last query.
-    private func ended(_ number: UInt64, _ answer: LookupCache.Answer) {
+    /// A query has ended: the first addresses are the answer. Without any, an unanswered query for IPv6 does not count
+    /// where the one for IPv4 was answered: the name server works.
+    private func ended(_ number: UInt64, _ family: AresChannel.Family, _ answer: LookupCache.Answer) {
         guard var lookup = lookups[number] else { return }
         lookup.queries -= 1
-        if case .failure(let failure) = answer, failure != .notFound { lookup.failure = failure }
+        if case .failure(let failure) = answer {
+            if failure != .notFound { lookup.failure = failure } else if family == .v4 { lookup.isMissing = true }
+        }
         let isOver = lookup.queries == 0 || (try? answer.get()) != nil
         lookups[number] = isOver ? nil : lookup
-        if isOver { lookup.request.done(answer.mapError { _ in lookup.failure }) }
+        if isOver { lookup.request.done(answer.mapError { _ in lookup.isMissing ? .notFound : lookup.failure }) }
     }
 }

@@ -2,14 +2,14 @@ import Concurrency
 import Foundation
 import Glibc
 
-/// A name server on loopback that answers each A query with one address and no other query, or every query with
-/// SERVFAIL; it ends with its last reference.
+/// A name server on loopback that answers each A query with one address or NXDOMAIN and no other query, or every query
+/// with SERVFAIL; it ends with its last reference.
 final class IPv4NameServer: Sendable {
     let port: UInt16
     private let descriptor: Int32
     private let asked = Locked<[String]>([])
 
-    /// - Parameter address: the address of every name; nil for SERVFAIL.
+    /// - Parameter address: the address of every name; empty for NXDOMAIN, nil for SERVFAIL.
     init(address: [UInt8]?) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var name = sockaddr_in()
@@ -57,7 +57,9 @@ final class IPv4NameServer: Sendable {
             let question = query[12..<position + 5]
             // One answer: a pointer to the name of the question, type A, class IN, 60 s, 4 bytes.
             let answer: ArraySlice<UInt8> =
-                if let address {
+                if address == [] {
+                    query[0..<2] + [0x81, 0x83, 0, 1, 0, 0, 0, 0, 0, 0] + question
+                } else if let address {
                     query[0..<2] + [0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0] + question
                         + [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4] + address
                 } else {

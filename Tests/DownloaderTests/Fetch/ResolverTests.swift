@@ -40,6 +40,15 @@ struct ResolverTests {
         #expect(server.names.allSatisfy { $0 == "image.example" })
     }
 
+    @Test func `a name that has no IPv4 address is not found, though AAAA is never answered`() async throws {
+        let server = try IPv4NameServer(address: [])
+        let names = NameServers(servers: "127.0.0.1:\(server.port)")
+        let resolver = Resolver { host, done in names.query(host, done) }
+        await #expect(throws: LookupFailure.notFound) {
+            _ = try await resolver.addresses(of: "image.example.", within: .seconds(60))
+        }
+    }
+
     @Test func `the name of a rooted host ends with its dot, so that no search suffix is tried`() throws {
         #expect(try SourceURL("http://image.example./a").lookupName == "image.example.")
         #expect(try SourceURL("http://image.example/a").lookupName == "image.example")
