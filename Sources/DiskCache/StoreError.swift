@@ -79,10 +79,15 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or
-    /// permission again.
+    /// permission again, or the directory or its device is back.
     public var isLocal: Bool {
+        switch number {
+        case ENOTDIR, ENODEV, ENXIO, ESTALE: true
+        // A read may have met a bad sector of one file.
+        case EIO: !["read", "pread"].contains(operation)
         // Not EFBIG: a file over the maximum size fails alone.
-        [.permission, .clockSkewed, .machine].contains(code) || MachineShortage.reason(number) != nil
+        default: [.permission, .clockSkewed, .machine].contains(code) || MachineShortage.reason(number) != nil
+        }
     }
 
     /// One line with the operation, the path and the cause. Control characters in the path are replaced by `?`.

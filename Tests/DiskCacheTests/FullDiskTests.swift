@@ -251,4 +251,15 @@ private final class SmallDisk {
     }
 
     deinit { umount2(directory.path, Int32(MNT_DETACH)) }
+
+    @Test(
+        arguments: [
+            ("mkdir", ENOTDIR, true), ("open", ESTALE, true), ("write", ENXIO, true), ("fsync", ENODEV, true),
+            ("fsync", EIO, true), ("pread", EIO, false), ("write", EFBIG, false), ("open", ENAMETOOLONG, false),
+        ] as [(String, Int32, Bool)])
+    func `a failure that every file meets is local, one of a single file is not`(
+        operation: String, number: Int32, isLocal: Bool
+    ) {
+        #expect(StoreError(operation, "/cache/default/a", number: number).isLocal == isLocal)
+    }
 }

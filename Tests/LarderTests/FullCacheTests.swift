@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A worker whose disk is full for some time.
+/// A worker that cannot store anything for some time.
 @Suite(.timeLimit(.minutes(5)))
 struct FullCacheTests {
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts a tmpfs"))
@@ -52,7 +52,23 @@ struct FullCacheTests {
         try await expectGoodEnd(scene, work)
     }
 
-    /// A job is returned because the disk is full. It may be attempted once only.
+    @Test func `a worker whose cache directory was replaced by a file charges no attempt, and recovers`() async throws {
+        let scene = try await Scene()
+        let work = try scene.larder(["work"]).start()
+        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.worker)") })
+        let aside = scene.cache + ".aside"
+        #expect(rename(scene.cache, aside) == 0)
+        try Data("not a directory".utf8).write(to: URL(filePath: scene.cache))
+
+        try await expectRefusal(scene, work)
+
+        #expect(unlink(scene.cache) == 0 && rename(aside, scene.cache) == 0)
+        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.progress WHERE succeeded = 1)") })
+        #expect(scene.stored.count == 1)
+        try await expectGoodEnd(scene, work)
+    }
+
+    /// A job is returned because nothing can be stored. It may be attempted once only.
     private func expectRefusal(_ scene: Scene, _ work: RunningCommand) async throws {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "0", url)
