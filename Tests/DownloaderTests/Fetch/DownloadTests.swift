@@ -68,7 +68,7 @@ struct DownloadTests {
         #expect(file.bytes.isEmpty)
     }
 
-    @Test func `Retry-After is read and limited to an hour`() async throws {
+    @Test func `Retry-After is read and limited to an hour, or to the configured time`() async throws {
         let server = try OriginServer([
             "/3": .status(503, [("Retry-After", "3")]), "/ages": .status(429, [("Retry-After", "999999")]),
             "/junk": .status(503, [("Retry-After", "soon")]),
@@ -77,6 +77,12 @@ struct DownloadTests {
         #expect(await ImageDownloader(for: server).failure(server.url("/3"))?.retryAfter == .seconds(3))
         #expect(await ImageDownloader(for: server).failure(server.url("/ages"))?.retryAfter == .seconds(3600))
         #expect(await ImageDownloader(for: server).failure(server.url("/junk"))?.retryAfter == nil)
+        var settings = OriginSettings()
+        settings.longestHold = .seconds(2)
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.origins = settings
+        let short = ImageDownloader(configuration, resolver: StubResolver([:]))
+        #expect(await short.failure(server.url("/ages"))?.retryAfter == .seconds(2))
     }
 
     @Test func `a large error page is not read, a small one keeps the connection`() async throws {
@@ -145,6 +151,30 @@ struct DownloadTests {
         #expect(result.bytes == 50_000 && result.sha256 == sha256(body))
         #expect(file.bytes == body)
         #expect(server.requests.first?.headers["accept-encoding"] == "identity")
+    }
+
+    @Test(arguments: [
+        // Brotli and zlib of "larder ", 1,000 times.
+        ("br", "G1cb+I1Utb+UYwtLELKyuC0SuDABcBo="),
+        ("deflate", "eJztxSENAAAIALAqVGMDh6K/IAENfvPJrd4YSZIkSZIkSZIkSX8HungqJw=="),
+    ])
+    func `bodies in the other encodings of HTTP are decoded, too`(name: String, base64: String) async throws {
+        let bytes = Array(try #require(Data(base64Encoded: base64)))
+        let server = try OriginServer(["/z": .body(bytes, [("Content-Encoding", name)])])
+        let file = BodyFile()
+        _ = try await ImageDownloader(for: server).fetch(server.url("/z"), into: file)
+        #expect(String(decoding: file.bytes, as: UTF8.self) == String(repeating: "larder ", count: 1000))
+    }
+
+    @Test func `a body that is encoded twice is decoded, within the limit`() async throws {
+        let body = noise(5000)
+        let twice = try await gzip(gzip(body))
+        let bomb = try await gzip(gzip([UInt8](repeating: 0, count: 50 << 20)))
+        let encoding = [("Content-Encoding", "gzip, gzip")]
+        let server = try OriginServer(["/z": .body(twice, encoding), "/bomb": .body(bomb, encoding)])
+        let downloader = ImageDownloader(for: server, limits: limits { $0.body = 1 << 20 })
+        #expect(try await downloader.fetch(server.url("/z")).sha256 == sha256(body))
+        #expect(await downloader.failure(server.url("/bomb"))?.row == "LarderErrorDomain 201")
     }
 
     @Test func `the limit of the body bounds what an encoded body decodes to`() async throws {

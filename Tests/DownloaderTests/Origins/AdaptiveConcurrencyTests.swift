@@ -53,4 +53,14 @@ struct AdaptiveConcurrencyTests {
         concurrency.end(.answered(status: 429), isGood: false, started: start, at: start)
         #expect(concurrency.limit == nil)
     }
+
+    @Test(arguments: [true, false])
+    func `a setting of the origins switches adaptation`(isAdaptive: Bool) {
+        var configuration = FetchConfiguration()
+        configuration.origins.adaptsConcurrency = isAdaptive
+        var state = OriginState(Origin(scheme: .https, host: "example.com", port: 443), configuration)
+        let permit = state.start(at: start)
+        _ = state.end(permit, .answered(status: 503), OriginFaults(), at: start)
+        #expect((state.concurrency.limit != nil) == isAdaptive)
+    }
 }
