@@ -241,7 +241,9 @@ struct WorkTests {
         }
         for number in 1...2 { scene.origin.on("/\(number)", .silent) }
         _ = try await scene.larder(["enqueue", "--batch", "spring"] + (1...12).map { scene.origin.url("/\($0)") }).run()
-        let worker = try scene.larder(["work", "--grace", "2m"]).start()
+        // Silence is no failure here: a failed attempt would count.
+        let patience = ["--idle-timeout", "10m", "--total-timeout", "10m"]
+        let worker = try scene.larder(["work", "--grace", "10m"] + patience).start()
         #expect(await worker.reaches { _ in scene.origin.requests.count >= 4 })
         worker.signal(SIGTERM)
         #expect(await worker.reaches { _ in scene.holds("(SELECT count(*) >= 3 FROM larder.record)") })
