@@ -58,11 +58,14 @@ extension PostgresJobQueue {
             LIMIT 10),
         large AS (SELECT url, bytes_in FROM job WHERE bytes_in > 0 ORDER BY bytes_in DESC, number LIMIT 10),
         variant AS (
-            SELECT v.name, count(*) AS files, sum(v.bytes) AS bytes, sum(o.bytes) AS originals
-            FROM job j,
-                LATERAL (SELECT x.bytes FROM json_to_recordset(j.stored) AS x (name text, bytes bigint, path text)
-                    WHERE x.name IS NULL AND x.path IS NOT NULL LIMIT 1) AS o,
-                LATERAL json_to_recordset(j.stored) AS v (name text, bytes bigint, path text)
+            SELECT v.name, count(*) AS files, count(*) FILTER (WHERE v.origin IN ('transcoded', 'copied')) AS made,
+                coalesce(sum(v.bytes), 0) AS bytes, coalesce(sum(o.bytes), 0) AS originals
+            FROM job j
+                CROSS JOIN LATERAL json_to_recordset(j.stored) AS v (name text, bytes bigint, path text, origin text)
+                -- A load may store variants alone.
+                LEFT JOIN LATERAL (
+                    SELECT x.bytes FROM json_to_recordset(j.stored) AS x (name text, bytes bigint)
+                    WHERE x.name IS NULL LIMIT 1) AS o ON true
             WHERE v.name IS NOT NULL AND v.path IS NOT NULL GROUP BY v.name ORDER BY v.name LIMIT 50),
         retry AS (
             SELECT a.domain, a.code, count(*) AS n FROM larder.attempt a

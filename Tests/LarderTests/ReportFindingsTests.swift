@@ -41,7 +41,13 @@ struct ReportFindingsTests {
 
         let text = try await scene.larder("report", "nightly").text
         #expect(text.contains("  compared with run 1: 2 failed then, 1 newly failed, 1 fixed\n"), "\(text)")
-        #expect(text.contains("\n  variant small: ") && text.contains("\n  fetch: p50 "), "\(text)")
+        #expect(text.contains("\n  variant small: 2 files, 1 of them from the cache, "), "\(text)")
+        #expect(text.contains("\n  variants: 1\n") && text.contains("\n  fetch: p50 "), "\(text)")
+        let small = try #require((statistics["variants"] as? [[String: Any]])?.first)
+        let files = try await scene.larder("report", "nightly", "--files", "--json").lines.filter {
+            $0.contains(#""name":"small""#) && $0.contains(#""path":"default"#)
+        }
+        #expect(small["files"] as? Int == files.count && small["made"] as? Int == 1)
         let page = try await scene.larder("report", "nightly", "--format", "html").text
         #expect(page.contains("1 URL newly failed") && page.contains("1 URL fixed"))
         #expect(page.contains("HTTP status 404</b>") && !page.contains("secret"))

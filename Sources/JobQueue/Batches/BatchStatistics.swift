@@ -85,8 +85,10 @@ public struct BatchStatistics: Sendable, Decodable {
     public struct VariantSize: Sendable, Decodable {
         /// The variant's name.
         public let name: String
-        /// How many files there are, and their bytes.
-        public let files, bytes: Int
+        /// How many files there are, and how many of them these batches made; the cache had the others.
+        public let files, made: Int
+        /// Of all files.
+        public let bytes: Int
         /// The bytes of the originals they were made of.
         public let originals: Int
     }

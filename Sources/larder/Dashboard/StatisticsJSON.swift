@@ -18,25 +18,36 @@ extension BatchStatistics {
                     "fetchMs": $0.fetchMs,
                 ] as JSONObject
             },
-            "slowest": slowest.map {
-                [
-                    "url": ShownURL.masked($0.url), "wait": $0.wait, "fetch": $0.fetch, "transcode": $0.transcode,
-                    "store": $0.store,
-                ] as JSONObject
-            },
-            "largest": largest.map { ["url": ShownURL.masked($0.url), "bytes": $0.bytes] as JSONObject },
-            "variants": variants.map {
-                ["name": $0.name, "files": $0.files, "bytes": $0.bytes, "originals": $0.originals] as JSONObject
-            },
-            "causes": causes.map { cause in
-                let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
-                return [
-                    "domain": cause.domain, "code": cause.code, "status": cause.status, "items": cause.items,
-                    "origins": cause.origins, "meaning": advice.meaning, "action": advice.action,
-                    "message": FailureLine.message(cause.message, of: cause.examples.first ?? ""),
-                    "examples": cause.examples.map { ShownURL.masked($0) },
-                ] as JSONObject
-            },
+            "slowest": slowest.map(\.json), "largest": largest.map(\.json), "variants": variants.map(\.json),
+            "causes": causes.map(\.json),
+        ]
+    }
+}
+
+// The parts that `report --format json` has, too.
+
+extension BatchStatistics.SlowJob {
+    var json: JSONObject {
+        ["url": ShownURL.masked(url), "wait": wait, "fetch": fetch, "transcode": transcode, "store": store]
+    }
+}
+
+extension BatchStatistics.LargeOriginal {
+    var json: JSONObject { ["url": ShownURL.masked(url), "bytes": bytes] }
+}
+
+extension BatchStatistics.VariantSize {
+    var json: JSONObject { ["name": name, "files": files, "made": made, "bytes": bytes, "originals": originals] }
+}
+
+extension BatchStatistics.FailureCause {
+    var json: JSONObject {
+        let advice = FailureAdvice(domain: domain, code: code, status: status)
+        return [
+            "domain": domain, "code": code, "status": status, "items": items, "origins": origins,
+            "meaning": advice.meaning, "action": advice.action,
+            "message": FailureLine.message(message, of: examples.first ?? ""),
+            "examples": examples.map(ShownURL.masked),
         ]
     }
 }
@@ -59,7 +70,9 @@ enum StatisticsJSON {
                 "url": "string", "wait": "integer", "fetch": "integer", "transcode": "integer", "store": "integer",
             ]),
             "largest": array(["url": "string", "bytes": "integer"]),
-            "variants": array(["name": "string", "files": "integer", "bytes": "integer", "originals": "integer"]),
+            "variants": array([
+                "name": "string", "files": "integer", "made": "integer", "bytes": "integer", "originals": "integer",
+            ]),
             "causes": array([
                 "domain": "string", "code": "integer", "status": "integer?", "items": "integer", "origins": "integer",
                 "meaning": "string", "action": "string", "message": "string", "examples": "string[]",

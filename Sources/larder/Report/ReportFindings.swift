@@ -29,20 +29,13 @@ struct ReportFindings {
                     "fetchMs": origin.fetchMs,
                 ] as JSONObject
             },
-            "slowest": statistics.slowest.map { job in
-                [
-                    "url": ShownURL.masked(job.url), "wait": job.wait, "fetch": job.fetch, "transcode": job.transcode,
-                    "store": job.store,
-                ] as JSONObject
+            "slowest": statistics.slowest.map(\.json), "largest": statistics.largest.map(\.json),
+            "variants": statistics.variants.map(\.json),
+            "causes": statistics.causes.map { cause in
+                var line = cause.json
+                line["byOrigin"] = cause.byOrigin.map { ["origin": $0.origin, "items": $0.items] as JSONObject }
+                return line
             },
-            "largest": statistics.largest.map { ["url": ShownURL.masked($0.url), "bytes": $0.bytes] as JSONObject },
-            "variants": statistics.variants.map { variant in
-                [
-                    "name": variant.name, "files": variant.files, "bytes": variant.bytes,
-                    "originals": variant.originals,
-                ] as JSONObject
-            },
-            "causes": statistics.causes.map(Self.json),
             "retries": statistics.retries.map {
                 ["domain": $0.domain, "code": $0.code, "attempts": $0.items] as JSONObject
             },
@@ -67,17 +60,6 @@ struct ReportFindings {
         ]
     }
 
-    private static func json(_ cause: BatchStatistics.FailureCause) -> JSONObject {
-        let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
-        return [
-            "domain": cause.domain, "code": cause.code, "status": cause.status, "items": cause.items,
-            "meaning": advice.meaning, "action": advice.action, "origins": cause.origins,
-            "message": FailureLine.message(cause.message, of: cause.examples.first ?? ""),
-            "examples": cause.examples.map(ShownURL.masked),
-            "byOrigin": cause.byOrigin.map { ["origin": $0.origin, "items": $0.items] as JSONObject },
-        ]
-    }
-
     /// A few lines for a terminal, each indented like the counts above them.
     var text: String {
         var lines: [String] = []
@@ -86,8 +68,10 @@ struct ReportFindings {
             lines.append("\(stage.stage): p50 \(p50) ms, p95 \(p95) ms, p99 \(p99) ms")
         }
         for variant in statistics.variants {
+            let old = variant.files - variant.made
+            let files = variant.files.counted("file") + (old > 0 ? ", \(old.grouped) of them from the cache" : "")
             let sizes = "\(ByteCount(variant.bytes).text) of \(ByteCount(variant.originals).text)"
-            lines.append("variant \(PrintableText.text(variant.name)): \(variant.files.counted("file")), \(sizes)")
+            lines.append("variant \(PrintableText.text(variant.name)): \(files), \(sizes)")
         }
         for origin in statistics.origins.prefix(5) where origin.failed > 0 {
             lines.append("origin \(PrintableText.text(origin.origin)): \(origin.failed) of \(origin.items) failed")

@@ -117,13 +117,15 @@ extension ReportPage {
             page += HTML.table(
                 "Variants",
                 [
-                    .text("Variant"), .number("Files"), .number("Originals"), .text(""), .number("Variants"), .text(""),
+                    .text("Variant"), .number("Files"), .number("Made"), .number("Originals"), .text(""),
+                    .number("Variants"), .text(""),
                     .number("Saved"), .number("Of the originals"),
                 ],
                 statistics.variants.map { variant in
                     let share = variant.originals > 0 ? variant.bytes * 1_000 / variant.originals : 0
                     return [
-                        HTML.escaped(variant.name), variant.files.grouped, ByteCount(variant.originals).text,
+                        HTML.escaped(variant.name), variant.files.grouped, variant.made.grouped,
+                        ByteCount(variant.originals).text,
                         Chart.bar(variant.originals, of: most, "quiet"), ByteCount(variant.bytes).text,
                         Chart.bar(variant.bytes, of: most), Self.saved(variant.originals - variant.bytes),
                         "\(Double(share) / 10) %",

@@ -110,7 +110,7 @@ struct ReportPage {
         var tiles: [(String, String, String?)] = [
             ("fresh, not loaded again", counts.fresh.grouped, nil), ("discarded", counts.discarded.grouped, nil),
             ("downloads", counts.downloads.grouped, nil), ("received", ByteCount(counts.bytesIn).text, nil),
-            ("variants", counts.variants.grouped, nil), ("of variants", ByteCount(made).text, nil),
+            ("variants made", counts.variants.grouped, nil), ("of variants", ByteCount(made).text, nil),
             ("retries", counts.retries.grouped, counts.retries > 0 ? "warn" : nil),
         ]
         if let progress = reports.first?.progress, reports.count == 1 {
