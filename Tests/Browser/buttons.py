@@ -74,7 +74,7 @@ def check_forms(opened):
 def check_others(opened):
     """The preview, the report, the span of the history, and the filter of failures."""
     go(opened, "preview")
-    opened.get_by_role("button", name="Take", exact=False).first.click()
+    opened.get_by_role("button", name="Use pipeline", exact=False).first.click()
     opened.fill("#preview-url", configuration["image"])
     opened.fill("#preview-variants", '[{"name": "thumb", "thumbnail": {"width": 16, "height": 16}}]')
     opened.wait_for_function("() => document.querySelector('.previews img')?.naturalWidth === 16")

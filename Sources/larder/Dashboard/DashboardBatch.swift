@@ -15,7 +15,6 @@ enum DashboardBatch {
           const change = (title, verb, question, danger, note) =>
             button(title, `batches/${id}/${verb}`, {}, question, danger, note);
           const isOver = batch.state === "finished" || batch.state === "cancelled";
-          const ms = (value) => value === null ? "–" : number(Math.round(value)) + " ms";
           return [
             make("p", {}, state(batch.state), make("span", { class: "quiet" },
               `, ${number(batch.finished)} of ${number(batch.total)} items in `,
@@ -35,9 +34,9 @@ enum DashboardBatch {
               ["cancelled", number(batch.cancelled)], ["open", number(batch.open)], ["fresh", number(batch.fresh)],
               ["blocked", number(batch.blocked)], ["retries", number(batch.retries)], ["downloads", number(batch.downloads)],
               ["variants", number(batch.variants)], ["received", bytes(batch.bytesIn)], ["stored", bytes(batch.bytesOut)],
-              ["items per second", batch.rate.toFixed(1)], ["left", duration(batch.etaSeconds)],
-              ["median of a job", ms(batch.p50Ms)], ["95 % of jobs", ms(batch.p95Ms)],
-            ]),
+              ["items/s", batch.rate.toFixed(1)], ["left", duration(batch.etaSeconds)],
+              ["median of a job", took(batch.p50Ms)], ["95 % of jobs", took(batch.p95Ms)],
+            ].filter(([, value]) => !["0", "0.0", "0 B", "–"].includes(value))),
             causesSection(id, batch, errors, statistics.causes),
             failureTable(batch, page),
             make("h2", {}, "Newest images"),
@@ -47,32 +46,39 @@ enum DashboardBatch {
           ];
         }
 
+        /** The errors of a batch; the causes of an error are known of its newest jobs. */
         function causesSection(id, batch, errors, causes) {
           if (errors.length === 0) return [make("h2", {}, "Failures"), make("p", { class: "quiet" }, "No image failed.")];
           const top = Math.max(...errors.map((row) => row.items));
+          const rows = errors.map((row) => {
+            const own = causes.filter((cause) => cause.domain === row.domain && cause.code === row.code);
+            const { meaning, action } = own.length === 1 ? own[0] : row;
+            return { ...row, meaning, action, causes: own, name: row.domain + row.code };
+          });
           return [
             make("h2", {}, "Failures"),
             table("Errors", [
-              ["Cause", (row) => [make("b", {}, row.meaning), make("p", { class: "quiet" }, row.action)], "long"],
-              ["Error", (row) => make("code", {}, `${row.domain} ${row.code}`)],
+              ["Cause", (row) => [make("b", {}, row.meaning), make("p", { class: "quiet" }, row.action), ...row.causes.map((cause) =>
+                make("details", {}, make("summary", { class: "quiet" }, row.causes.length === 1 ? "Examples" : `${cause.meaning}: ${number(cause.items)}`),
+                  make("p", { class: "quiet" }, cause.message),
+                  make("ul", {}, cause.examples.map((url) => make("li", {}, breakable(url))))))], "long"],
+              ["Error", (row) => `${row.domain} ${row.code}`, "error"],
               ["Items", (row) => failed(row.items, { batch: id, domain: row.domain, code: row.code }), "number"],
               ["", (row) => share(row.items, top, "bad")],
               ["", (row) => batch.state === "cancelled" ? null : button("Retry", `batches/${id}/retry-error`, { domain: row.domain, code: row.code },
                 `Retry the items that failed with ${row.domain} ${row.code}?`, false,
                 ({ items }) => `${number(items)} items are tried again.`), "actions"],
-            ], errors.map((row) => ({ ...row, name: row.domain + row.code })), "No error."),
-            causes.map((row) => disclosure(
-              [make("b", {}, row.meaning), ` ${number(row.items)}`, row.origins > 0 ? ` from ${number(row.origins)} origins` : ""],
-              make("p", { class: "quiet" }, row.message), make("ul", {}, row.examples.map((url) => make("li", {}, make("code", {}, url)))))),
+            ], rows, "No error."),
           ];
         }
 
         function failureTable(batch, { failures, next }) {
           if (failures.length === 0 && failurePages.starts.length === 1) return null;
           return [
-            table("Failures", [
-              ["URL", (row) => row.url, "long"], ["Error", (row) => `${row.domain} ${row.code}`],
-              ["Message", (row) => row.message, "long"], ["Attempts", (row) => row.attempts, "number"],
+            make("h3", {}, "Failed images"),
+            table("Failed images", [
+              ["URL", (row) => breakable(row.url), "long"], ["Message", (row) => row.message, "long"],
+              ["Error", (row) => `${row.domain} ${row.code}`, "error"], ["Attempts", (row) => row.attempts, "number"],
             ], failures, "No more failures."),
             make("div", { class: "actions" },
               failurePages.starts.length > 1 ? make("button", { type: "button", onclick: () => { failurePages.starts.pop(); show(); } }, "Previous failures") : null,
@@ -81,7 +87,9 @@ enum DashboardBatch {
         }
 
         const stageNames = { wait: "wait for a connection or a transcoder", fetch: "fetch", transcode: "transcode", store: "commit to the cache" };
-        const took = (value) => value === null ? "–" : value < 10000 ? number(value) + " ms" : duration(value / 1000);
+        /** Of ms: `850 ms`, `4.5 s`, `3m 20s`. */
+        const took = (value) => value === null ? "–" : value < 1000 ? Math.round(value) + " ms"
+          : value < 60000 ? (Math.floor(value / 100) / 10).toFixed(1) + " s" : duration(value / 1000);
 
         function timeSection({ timeline, slotMilliseconds, stages, slowest }) {
           if (timeline.length === 0) return null;
@@ -105,7 +113,7 @@ enum DashboardBatch {
               ["99 %", (row) => took(row.p99), "number"], ["", (row) => share(row.p99, longest)],
             ], known.map((row) => ({ ...row, name: row.stage })), "No job has succeeded yet."),
             slowest.length > 0 ? disclosure("Slowest jobs", table("Slowest jobs", [
-              ["URL", (row) => row.url, "long"], ["Wait", (row) => took(row.wait), "number"], ["Fetch", (row) => took(row.fetch), "number"],
+              ["URL", (row) => breakable(row.url), "long"], ["Wait", (row) => took(row.wait), "number"], ["Fetch", (row) => took(row.fetch), "number"],
               ["Transcode", (row) => took(row.transcode), "number"], ["Store", (row) => took(row.store), "number"],
             ], slowest, "")) : null,
           ];
@@ -130,13 +138,13 @@ enum DashboardBatch {
           return [
             make("h2", {}, "Sizes"),
             variants.length > 0 ? table("Variants", [
-              ["Variant", (row) => row.name, "medium"], ["Files", (row) => number(row.files), "number"],
+              ["Variant", (row) => row.name, "medium"], ["Files", (row) => number(row.files), "number"], ["Made", (row) => number(row.made), "number"],
               ["Originals", (row) => bytes(row.originals), "number"], ["", (row) => share(row.originals, top, "quiet")],
               ["Variant", (row) => bytes(row.bytes), "number"], ["", (row) => share(row.bytes, top)],
               ["Of the originals", (row) => row.originals > 0 ? (row.bytes * 100 / row.originals).toFixed(1) + " %" : "–", "number"],
             ], variants, "") : null,
             largest.length > 0 ? disclosure("Largest downloads", table("Largest downloads", [
-              ["URL", (row) => row.url, "long"], ["Size", (row) => bytes(row.bytes), "number"]], largest, "")) : null,
+              ["URL", (row) => breakable(row.url), "long"], ["Size", (row) => bytes(row.bytes), "number"]], largest, "")) : null,
           ];
         }
 

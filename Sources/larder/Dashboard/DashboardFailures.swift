@@ -19,13 +19,13 @@ enum DashboardFailures {
               location.hash = "#/failures?" + query(Object.fromEntries(new FormData(event.currentTarget)));
             } }, failureFields.map(([name, label]) => make("label", {}, label,
               make("input", { name, value: wanted[name] ?? "", type: ["code", "batch"].includes(name) ? "number" : "text", autocomplete: "off" }))),
-              make("div", { class: "actions" }, make("button", {}, "Filter"),
+              make("div", { class: "actions" }, make("button", { class: "primary" }, "Filter"),
                 isFiltered ? make("a", { href: "#/failures" }, "Show all") : null)),
             failures.length === 0 ? null : make("div", { class: "actions" },
               button("Retry all shown", "failures/retry", body, `Retry the newest failures ${which}, at most 200 at once?`, false, note),
               button("Discard all shown", "failures/discard", body, `Discard the newest failures ${which}, at most 200 at once?`, true, note)),
             table("Failures", [
-              ["URL", (row) => row.url, "long"], ["Cause", (row) => [make("b", {}, row.meaning), make("p", { class: "quiet" },
+              ["URL", (row) => breakable(row.url), "long"], ["Cause", (row) => [make("b", {}, row.meaning), make("p", { class: "quiet" },
                 `${row.message} (${row.domain} ${row.code})`)], "long"],
               ["Batch", batchLink, "medium"], ["Attempts", (row) => row.attempts, "number"], ["When", (row) => time(row.finishedAt)],
               ["", (row) => row.job === null ? null : [

@@ -22,7 +22,7 @@ enum DashboardImages {
             }).catch(() => pictures.delete(path));
           }
           const address = pictures.get(path);
-          return address ? make("img", { src: address, alt, loading: "lazy" }) : make("span", { class: "quiet" }, "no image");
+          return address ? make("img", { src: address, alt }) : make("span", { class: "quiet" }, "no image");
         }
 
         /** One figure for each job, with its smallest file. */
@@ -37,9 +37,9 @@ enum DashboardImages {
           return make("div", { class: "images" }, [...jobs.values()].map((image) => {
             const variant = image.variant ?? "original";
             const path = ["batch", id, variant, image.job].map(encodeURIComponent).join("/");
-            const size = image.width ? `${image.width} × ${image.height}` : "";
+            const size = image.width ? make("span", {}, `${image.width} × ${image.height}`) : null;
             return make("figure", {}, picture(path, image.url),
-              make("figcaption", { title: image.url }, `${variant} ${size} ${bytes(image.bytes ?? 0)}`));
+              make("figcaption", { title: image.url }, make("b", {}, variant), size, make("span", {}, bytes(image.bytes ?? 0))));
           }));
         }
 

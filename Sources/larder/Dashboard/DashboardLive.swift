@@ -15,7 +15,7 @@ enum DashboardLive {
           return make("form", {
             onsubmit: (event) => { event.preventDefault(); sessionStorage.setItem(tokenKey, input.value.trim()); show(); },
           }, make("h1", {}, "Token"), make("p", {}, make("label", { for: "token" }, "The token of this dashboard ")),
-            make("p", { class: "actions" }, input, make("button", {}, "Open")));
+            make("p", { class: "actions" }, input, make("button", { class: "primary" }, "Open")));
         }
 
         function unfollow() {
@@ -123,7 +123,7 @@ enum DashboardLive {
             document.title = page.title + " – Larder";
             shown = key;
             main.dataset.page = key;
-            connection.className = "";
+            connection.className = "live";
             connection.textContent = "live";
             const paths = [...live.wanted].sort().join(" ");
             if (paths !== live.followed && document.visibilityState === "visible") follow(paths);
@@ -142,7 +142,10 @@ enum DashboardLive {
           }
           for (const link of document.querySelectorAll("nav a")) {
             const isCurrent = link.dataset.page === (isBatch || !pages[name] ? "batches" : name);
-            if (isCurrent) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+            if (!isCurrent) { link.removeAttribute("aria-current"); continue; }
+            // On a phone the links scroll sideways.
+            if (!link.hasAttribute("aria-current")) link.closest("nav").scrollLeft = link.offsetLeft - 60;
+            link.setAttribute("aria-current", "page");
           }
         }
 

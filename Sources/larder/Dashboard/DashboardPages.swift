@@ -5,7 +5,7 @@ enum DashboardPages {
 
         const batchColumns = [
           ["Batch", batchLink, "long"], ["State", (row) => state(row.state)],
-          ["Progress", (row) => [bar(row), make("span", { class: "quiet" }, row.percent + " %")]],
+          ["Progress", (row) => make("div", { class: "progress" }, bar(row), make("span", { class: "quiet" }, row.percent + " %"))],
           ["Items", (row) => number(row.total), "number"],
           ["Failed", (row) => failed(row.failed, { batch: row.batchID }), "number"],
           ["Rate", (row) => row.open > 0 && row.rate ? row.rate.toFixed(1) + "/s" : "–", "number"],
@@ -65,7 +65,7 @@ enum DashboardPages {
                   const jobs = running.running.filter((row) => row.worker === worker.worker);
                   return make("section", { "data-key": "jobs-" + worker.worker }, make("h2", {}, make("bdi", {}, worker.name), " now"),
                     table(worker.name, [
-                      ["URL", (row) => row.url, "long"], ["Job", (row) => row.job, "number"], ["Attempt", (row) => row.attempt, "number"],
+                      ["URL", (row) => breakable(row.url), "long"], ["Job", (row) => row.job, "number"], ["Attempt", (row) => row.attempt, "number"],
                       ["Batch", (row) => make("a", { href: "#/batches/" + row.batchID }, row.batchID), "number"],
                       ["For", (row) => elapsed(row.seconds, running), "number"],
                     ], jobs, "It has no job."),
@@ -89,16 +89,17 @@ enum DashboardPages {
                   ["Error", (row) => row.domain ? `${row.domain} ${row.code}` : "–"],
                   ["", (row) => button("Release", "origins/clear", { origin: row.origin }, `Allow requests to ${row.origin} again?`), "actions"],
                 ], held, "No origin is held."),
-                form("Hold", "origins/hold", "origin", "Origin or URL", (text) => `Send no request to ${text} for an hour? Its jobs wait.`),
+                form("Hold", "origins/hold", "origin", "Origin or URL to hold", (text) => `Send no request to ${text} for an hour? Its jobs wait.`),
                 make("h2", {}, "Active in the last hour"),
                 table("Active origins", [
                   ["Origin", (row) => row.origin, "long"],
                   ["State", (row) => state(held.some((other) => other.origin === row.origin) ? "held" : "open")],
                   ["Jobs", (row) => number(row.jobs), "number"], ["Per minute", (row) => number(row.perMinute), "number"],
-                  ["Median download", (row) => row.fetchMs === null ? "–" : number(row.fetchMs) + " ms", "number"],
+                  ["Median download", (row) => took(row.fetchMs), "number"],
                   ["Received", (row) => bytes(row.bytesIn), "number"],
                   ["Failed", (row) => failed(row.failed, { origin: row.origin }), "number"],
-                  ["Most frequent error", (row) => row.domain ? `${row.domain} ${row.code}, ${number(row.errors)} times` : "–", "medium"],
+                  ["Most frequent error", (row) => row.domain
+                    ? `${row.domain} ${row.code}, ` + (row.errors === 1 ? "once" : number(row.errors) + " times") : "–", "medium"],
                 ], active, "No job has ended in the last hour."),
                 active.length > 0 ? make("p", { class: "quiet" }, "From the newest 5,000 jobs that ended.") : null];
             },
@@ -108,11 +109,11 @@ enum DashboardPages {
             async read() {
               const { blocklist } = await call("blocklist");
               return [table("Blocked URLs", [
-                ["URL", (row) => row.url, "long"], ["Until", (row) => time(row.until)],
-                ["Error", (row) => `${row.message} (${row.domain} ${row.code})`, "long"], ["Failures", (row) => row.failures, "number"],
+                ["URL", (row) => breakable(row.url), "long"], ["Until", (row) => time(row.until)],
+                ["Error", (row) => `${row.message.replace(row.url + ": ", "")} (${row.domain} ${row.code})`, "long"], ["Failures", (row) => row.failures, "number"],
                 ["", (row) => button("Unblock", "blocklist/remove", { url: row.given }, `Unblock ${row.url}?`), "actions"],
               ], blocklist, "No URL is blocked."),
-              form("Block", "blocklist/add", "url", "URL", (text) => `Block ${text} for a day? Its jobs fail.`),
+              form("Block", "blocklist/add", "url", "URL to block", (text) => `Block ${text} for a day? Its jobs fail.`),
               blocklist.length === 1000 ? make("p", { class: "quiet" }, "These are the first 1,000; larder blocklist list has all.") : null];
             },
           },

@@ -70,8 +70,7 @@ enum DashboardPreviewScript {
             oninput: (event) => { preview.url = event.currentTarget.value; preview.file = null; makeLater(); } });
           const variants = make("textarea", { id: "preview-variants", rows: "12", spellcheck: "false",
             oninput: (event) => { preview.variants = event.currentTarget.value; makeLater(); } }, preview.variants);
-          return [
-            make("form", {
+          const form = make("form", {
               onsubmit: (event) => { event.preventDefault(); makePreview(); },
               ondragover: (event) => event.preventDefault(),
               ondrop: (event) => { event.preventDefault(); takeFile(event.dataTransfer.files[0]); },
@@ -79,15 +78,16 @@ enum DashboardPreviewScript {
               make("p", {}, make("label", { for: "preview-url" }, "URL of an image"), url),
               fileField(),
               make("p", {}, make("label", { for: "preview-variants" }, "Variants, as in a pipeline"), variants),
-              make("p", { class: "actions" }, make("button", {}, "Make"), pipelines.map((pipeline) => make("button", {
+              make("p", { class: "actions" }, make("button", { class: "primary" }, "Make"), pipelines.map((pipeline) => make("button", {
                 type: "button", onclick: () => {
                   preview.variants = JSON.stringify(JSON.parse(pipeline.spec).variants ?? [], null, 2);
                   show();
                 },
-              }, "Take " + pipeline.name)))),
+              }, "Use pipeline " + pipeline.name))));
+          return [make("div", { class: "editor" }, form, make("div", {},
             make("p", { role: "status", class: "message", hidden: preview.message ? null : "" }, preview.message),
-            preview.answer ? previewResult(preview.answer) : null,
-          ];
+            preview.answer ? previewResult(preview.answer)
+              : make("p", { class: "quiet" }, "Each variant is shown here with its size, bytes, time and key. Nothing is stored.")))];
         }
 
         function previewResult({ source, variants }) {

@@ -79,20 +79,26 @@ enum DashboardScript {
         };
         const state = (text) => make("span", { class: "state " + (stateClass[text] || "") }, text);
 
+        /** A URL that breaks after its slashes. */
+        const breakable = (text) => make("span", {}, text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
+
         /** What a row is about, so that its buttons stay under the focus when rows come and go. */
         const rowKey = (row) => row.job ?? row.given ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name;
 
-        /** Columns are [title, value of a row, class of the cell]. */
+        /** Columns are [title, value of a row, class of the cell]. From four on, a phone shows a row as a card. */
         function table(label, columns, rows, empty) {
           if (rows.length === 0) return make("p", { class: "quiet" }, empty);
           const used = columns.filter(([, , kind]) => kind !== "actions" || allowsChanges);
           return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-            make("table", {},
+            make("table", { class: used.length > 3 ? "stacked" : null },
               make("thead", {}, make("tr", {}, used.map(([title, , kind]) =>
                 make(title ? "th" : "td", { scope: title ? "col" : null, class: kind === "number" ? "number" : null }, title)))),
               make("tbody", {}, rows.map((row) =>
-                make("tr", { "data-key": rowKey(row) }, used.map(([, value, kind]) =>
-                  make("td", { class: kind }, value(row) ?? (kind === "actions" ? "" : "–"))))))));
+                make("tr", { "data-key": rowKey(row) }, used.map(([title, value, kind]) => {
+                  const content = value(row) ?? (kind === "actions" ? "" : "–");
+                  const classes = [kind ?? (title ? "" : "bars"), content === "–" ? "none" : ""].filter((part) => part);
+                  return make("td", { class: classes.join(" ") || null, "data-title": title || null }, content);
+                }))))));
         }
 
         /** A number that links to the failures when there are any. */
@@ -101,7 +107,7 @@ enum DashboardScript {
 
         /** A part that opens; it stays open while the page follows changes. */
         const disclosure = (summary, ...content) =>
-          make("details", { class: typeof summary === "string" ? "cause part" : "cause" }, make("summary", {}, summary), ...content);
+          make("details", { class: "part" }, make("summary", {}, summary), ...content);
 
         const tiles = (pairs) => make("div", { class: "tiles" },
           pairs.map(([name, value, kind]) => make("div", { class: "tile" }, make("b", { class: kind }, value), make("span", {}, name))));
@@ -152,12 +158,12 @@ enum DashboardScript {
               await change(path, { [field]: text });
             },
           }, make("label", {}, label + " ",
-            make("input", { type: "text", name: field, required: "", size: "50", autocomplete: "off" })), make("button", {}, title));
+            make("input", { type: "text", name: field, required: "", size: "50", autocomplete: "off" })), make("button", { class: "primary" }, title));
         }
 
         function ask(text, isNote, isDangerous) {
           return new Promise((resolve) => {
-            const yes = make("button", { value: "yes", class: isDangerous ? "danger" : null }, isNote ? "Close" : "Yes");
+            const yes = make("button", { value: "yes", class: isDangerous ? "danger" : "primary" }, isNote ? "Close" : "Yes");
             const no = make("button", { value: "no" }, "No");
             const dialog = make("dialog", { "aria-labelledby": "question" }, make("p", { id: "question" }, text),
               make("form", { method: "dialog", class: "actions" }, isNote ? [yes] : [yes, no]));

@@ -36,10 +36,11 @@ enum HTML {
         static func text(_ title: String) -> Column { Column(title: title) }
     }
 
-    /// A table that scrolls sideways where it is too wide; `rows` are markup.
+    /// A table that scrolls sideways where it is too wide; `rows` are markup. From four columns on, a phone shows a row as
+    /// a card, its values with their titles.
     static func table(_ label: String, _ columns: [Column], _ rows: [[String]]) -> String {
-        var page =
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"\(escaped(label))\">\n<table>\n<tr>"
+        var page = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"\(escaped(label))\">\n"
+        page += "<table\(columns.count > 3 ? " class=\"stacked\"" : "")>\n<thead><tr>"
         for column in columns {
             guard !column.title.isEmpty else {
                 page += "<td class=\"bars\"></td>"
@@ -47,16 +48,17 @@ enum HTML {
             }
             page += "<th scope=\"col\"\(column.isNumber ? " class=\"number\"" : "")>\(escaped(column.title))</th>"
         }
-        page += "</tr>\n"
+        page += "</tr></thead>\n<tbody>\n"
         for row in rows {
             page += "<tr>"
             for (cell, column) in zip(row, columns) {
                 let kind = column.title.isEmpty ? "bars" : column.isNumber ? "number" : "long"
-                page += "<td class=\"\(kind)\">\(cell)</td>"
+                let title = column.title.isEmpty ? "" : " data-title=\"\(escaped(column.title))\""
+                page += "<td class=\"\(kind)\(cell == "–" ? " none" : "")\"\(title)>\(cell)</td>"
             }
             page += "</tr>\n"
         }
-        return page + "</table>\n</div>\n"
+        return page + "</tbody>\n</table>\n</div>\n"
     }
 
     /// Boxes with a number and its name each.

@@ -23,11 +23,16 @@ enum PageStyle {
         }
         header strong { font-size: 17px; }
         nav { display: flex; flex-wrap: wrap; gap: 4px 14px; flex: 1; }
-        nav .group { display: flex; gap: 2px; padding-left: 12px; border-left: 1px solid var(--line); }
+        nav .group { display: flex; gap: 2px; }
+        nav .group + .group { padding-left: 12px; border-left: 1px solid var(--line); }
         nav a { padding: 4px 10px; border-radius: 6px; color: var(--text); text-decoration: none; }
         nav a:hover { background: var(--bar); }
         nav a[aria-current] { background: var(--accent); color: var(--back); }
         #connection { color: var(--quiet); font-size: 13px; }
+        #connection.live::before {
+          content: ""; display: inline-block; width: 8px; height: 8px; margin-right: 6px; border-radius: 50%;
+          background: var(--good);
+        }
         #connection.lost { color: var(--bad); font-weight: 600; }
         main { max-width: 1240px; margin: 0 auto; padding: 20px 24px 60px; }
         main:focus { outline: none; }
@@ -40,22 +45,23 @@ enum PageStyle {
         .skip { position: absolute; left: -999px; }
         .skip:focus { left: 8px; top: 8px; background: var(--card); padding: 6px 10px; z-index: 1; }
         .quiet { color: var(--quiet); }
-        .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 10px; }
-        .tile { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; }
-        .tile b { display: block; font-size: 22px; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+        .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(110px, 1fr)); gap: 8px; }
+        .tile { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 7px 10px; }
+        .tile b { display: block; font-size: 18px; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
         .tile span { color: var(--quiet); font-size: 13px; }
         .scroll {
           overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px;
         }
         table { border-collapse: collapse; width: 100%; }
-        th, td { min-width: 90px; text-align: left; padding: 8px 12px; border-bottom: 1px solid var(--line); vertical-align: top; }
+        th, td { min-width: 90px; text-align: left; padding: 8px 12px; border-bottom: 1px solid var(--line); vertical-align: baseline; }
         tbody tr:last-child td { border-bottom: 0; }
         th { font-weight: 600; font-size: 13px; color: var(--quiet); white-space: nowrap; }
+        td.none { color: var(--quiet); } td.error { white-space: nowrap; }
         td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
         td.long { overflow-wrap: anywhere; min-width: 220px; } td.medium { overflow-wrap: anywhere; min-width: 140px; }
         td.actions { display: table-cell; white-space: nowrap; text-align: right; }
         td time { white-space: nowrap; }
-        .state { font-weight: 600; white-space: nowrap; }
+        .state { white-space: nowrap; } .state.good, .state.bad, .state.warn { font-weight: 600; }
         .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
         .bar { display: flex; height: 8px; min-width: 110px; border-radius: 4px; overflow: hidden; background: var(--bar); }
         .bar svg { width: 100%; height: 8px; display: block; }
@@ -78,19 +84,29 @@ enum PageStyle {
         .choice { display: flex; gap: 4px; }
         .choice button[aria-pressed="true"] { background: var(--accent); color: var(--back); border-color: var(--accent); }
         .filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 8px; align-items: end; }
-        .filter input { width: 100%; }
-        .cause {
-          background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--bad); border-radius: 8px;
-          padding: 6px 14px; margin: 6px 0; overflow-wrap: anywhere;
+        .filter input { width: 100%; } .filter .actions { margin: 0; align-items: center; }
+        .part {
+          background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 6px 14px;
+          overflow-wrap: anywhere;
         }
+        .part[open] { padding-bottom: 12px; } .part .scroll { margin-top: 8px; }
+        .scroll + .part, .scroll + .scroll, .chart + .scroll, .part + .part { margin-top: 10px; }
         summary { cursor: pointer; }
-        .cause.part { border-left: 1px solid var(--line); }
+        h3 { font-size: 15px; margin: 20px 0 8px; }
         td p { margin: 2px 0; } td .bar { margin-top: 7px; min-width: 60px; }
+        td ul { margin: 4px 0; padding-left: 18px; }
+        .progress { display: flex; align-items: center; gap: 10px; white-space: nowrap; }
+        .progress .bar { flex: 1; margin: 0; } .progress span { min-width: 44px; text-align: right; }
         .images { display: grid; grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); gap: 10px; }
-        .images figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 6px; }
-        .images img, .images figure > span { display: block; width: 100%; height: 96px; object-fit: contain; }
-        .images figcaption { color: var(--quiet); font-size: 12px; overflow-wrap: anywhere; }
+        .images figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
+        .images img, .images figure > span { display: block; width: 100%; height: 96px; object-fit: contain; background: var(--bar); }
+        .images figure > span { padding: 36px 4px 0; text-align: center; font-size: 12px; }
+        .images figcaption { padding: 5px 8px; color: var(--quiet); font-size: 12px; overflow-wrap: anywhere; }
+        .images figcaption span { display: inline-block; margin-right: 6px; }
+        .images figcaption b { display: block; color: var(--text); font-weight: 600; }
         .drop { border: 1px dashed var(--quiet); border-radius: 8px; padding: 8px 12px; }
+        .editor { display: grid; grid-template-columns: minmax(320px, 5fr) 7fr; gap: 12px 32px; align-items: start; }
+        .editor input, .editor .message { width: 100%; } .editor form > p:first-child, .editor div > p { margin-top: 0; }
         .previews { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr)); gap: 14px; }
         .previews figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px; }
         .previews img { display: block; max-width: 100%; max-height: 480px; margin: 0 auto 8px; }
@@ -107,6 +123,7 @@ enum PageStyle {
         input, form label { max-width: 100%; }
         button { cursor: pointer; }
         button:hover { border-color: var(--accent); }
+        button.primary { background: var(--accent); color: var(--back); border-color: var(--accent); }
         button.danger { color: var(--bad); }
         .actions { display: flex; flex-wrap: wrap; gap: 8px; margin: 12px 0; }
         dialog {
@@ -116,11 +133,34 @@ enum PageStyle {
         dialog::backdrop { background: rgb(0 0 0 / 40%); }
         .message { padding: 8px 12px; border-radius: 8px; border: 1px solid var(--line); margin: 10px 0; }
         pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px; overflow: auto; }
+        @media (max-width: 900px) { .editor { grid-template-columns: minmax(0, 1fr); } }
         @media (max-width: 600px) {
           header, main { padding-left: 14px; padding-right: 14px; }
-          nav { order: 1; flex: 1 0 100%; flex-wrap: nowrap; overflow-x: auto; }
+          nav {
+            order: 1; flex: 1 0 100%; flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none; padding-right: 40px;
+            mask-image: linear-gradient(to left, transparent, #000 48px);
+          }
           header strong { flex: 1; }
-          .tiles { grid-template-columns: repeat(2, 1fr); }
+          .tiles { grid-template-columns: repeat(3, 1fr); }
+          .tiles:has(> :nth-child(4):last-child) { grid-template-columns: repeat(2, 1fr); }
+          .tile { padding: 6px 10px; } .tile b { font-size: 17px; } .tile span { display: block; line-height: 1.3; }
+          .stacked, .stacked tbody { display: block; } .stacked thead { display: none; }
+          .stacked tr {
+            display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 4px 12px; padding: 10px 12px;
+            border-bottom: 1px solid var(--line);
+          }
+          .stacked tbody tr:last-child { border-bottom: 0; }
+          .stacked td, .stacked td.number { min-width: 0; padding: 0; border: 0; text-align: left; }
+          .stacked td[data-title]::before {
+            content: attr(data-title); display: block; color: var(--quiet); font-size: 12px; line-height: 1.3;
+          }
+          .stacked td.medium, .stacked td.error, .stacked td:has(time), .stacked td:has(.progress) { grid-column: span 2; }
+          .stacked td:first-child, .stacked td.long, .stacked td.actions { grid-column: 1 / -1; }
+          .stacked td.error { white-space: normal; }
+          .stacked td.actions { display: flex; margin: 4px 0 0; } .stacked td.actions:empty { display: none; }
+          .stacked td:first-child { font-weight: 600; } .stacked td:first-child::before { display: none; }
+          .stacked td:first-child p, .stacked td:first-child details { font-weight: 400; }
+          .stacked td.bars, .stacked td.none { display: none; }
         }
 
         """

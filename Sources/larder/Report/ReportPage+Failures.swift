@@ -26,18 +26,20 @@ extension ReportPage {
                 }) + "</div>\n"
     }
 
-    /// What failed and what to do; the message and examples when it is opened.
+    /// What failed, what to do, the message, and the URL; several URLs when they are opened.
     private func text(_ cause: BatchStatistics.FailureCause) -> String {
         let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
-        var page = "<b>\(HTML.escaped(advice.meaning))</b><br>\n"
-        page += "<span class=\"action\">\(Self.advice(advice.action, batch: batchName))</span>\n<details><summary>"
-        page +=
-            "\(cause.examples.count < cause.items ? "First " : "")\(cause.examples.count.counted("URL"))</summary>\n"
-        page +=
-            "<p class=\"quiet\">\(HTML.escaped(FailureLine.message(cause.message, of: cause.examples.first ?? ""))) "
-        page += "<code>\(HTML.escaped(cause.domain)) \(cause.code)</code></p>\n<ul>\n"
-        for url in cause.examples { page += "<li>\(Self.url(url))</li>\n" }
-        return page + "</ul></details>"
+        let message = FailureLine.message(cause.message, of: cause.examples.first ?? "")
+        let page = """
+            <b>\(HTML.escaped(advice.meaning))</b><br>
+            <span class="action">\(Self.advice(advice.action, batch: batchName))</span>
+            <p class="quiet">\(HTML.escaped(message)) <code>\(HTML.escaped(cause.domain)) \(cause.code)</code></p>
+
+            """
+        if cause.items == 1, let url = cause.examples.first { return page + Self.url(url) }
+        let first = cause.examples.count < cause.items ? "First " : ""
+        return page + "<details><summary>\(first)\(cause.examples.count.counted("URL"))</summary>\n<ul>\n"
+            + cause.examples.map { "<li>\(Self.url($0))</li>\n" }.joined() + "</ul></details>"
     }
 
     private func origins(_ cause: BatchStatistics.FailureCause) -> String {

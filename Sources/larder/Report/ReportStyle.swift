@@ -7,25 +7,20 @@ enum ReportStyle {
         section { margin-top: 36px; }
         h2 { font-size: 20px; }
         .sentence { font-size: 18px; margin: 4px 0 12px; } .sentence .bad { font-weight: 600; }
-        .tiles { grid-template-columns: repeat(auto-fit, minmax(110px, 1fr)); gap: 8px; }
-        .tile { padding: 7px 12px; } .tile b { font-size: 19px; }
         .fill-none { fill: transparent; } .fill-warn { fill: var(--warn); }
         .keys { display: flex; flex-wrap: wrap; gap: 4px 22px; margin: 8px 0 16px; }
         .keys .legend { color: var(--text); } .keys i { border-radius: 3px; }
         .key-quiet { background: var(--quiet); } .key-warn { background: var(--warn); }
         .key-bad { background: var(--bad); } .key-none { background: var(--bar); }
         .chart { margin-bottom: 10px; } .plot .below { flex-wrap: wrap; gap: 0 8px; }
-        h3 { font-size: 15px; margin: 20px 0 8px; }
-        td .bar { margin-top: 7px; min-width: 60px; }
         td.long code, li code { overflow-wrap: anywhere; }
         code { font: 13px/1.5 ui-monospace, "Liberation Mono", monospace; }
-        .causes td { vertical-align: baseline; } .causes td.number { font-size: 18px; min-width: 64px; width: 1%; }
+        .causes td.number { font-size: 18px; min-width: 64px; width: 1%; }
         .action code { display: inline-block; max-width: 100%; overflow-wrap: anywhere; }
         .actions { align-items: center; }
         .narrow { max-width: 760px; } td.bars { min-width: 120px; }
-        .causes details { margin: 2px 0; } .causes ul { margin: 4px 0; padding-left: 18px; }
+        .causes details { margin: 2px 0; } .causes p { font-size: 14px; }
         .action { color: var(--quiet); font-size: 14px; }
-        summary { cursor: pointer; }
         .controls { display: flex; flex-wrap: wrap; gap: 8px 14px; margin: 10px 0; align-items: end; }
         .controls label { display: grid; font-size: 13px; color: var(--quiet); }
         .controls input, .controls select { height: 36px; }
@@ -84,17 +79,15 @@ enum ReportStyle {
           header strong { flex: none; }
           nav { order: 0; flex: 1 1 0; min-width: 0; gap: 2px; scrollbar-width: none; } nav a { white-space: nowrap; }
           .controls label { flex: 1 1 100px; } .controls label:first-child { flex-basis: 100%; }
-          .narrow td, .narrow th { padding: 6px; min-width: 0; font-size: 14px; }
           td.bars { display: none; } td.long { min-width: 150px; } th, td { padding: 7px 10px; min-width: 70px; }
           h2 { font-size: 18px; } section { margin-top: 28px; }
           .gallery { grid-template-columns: repeat(2, 1fr); }
           .causes table, .causes tbody { display: block; }
           .causes tr { display: grid; grid-template-columns: auto 1fr; border-bottom: 1px solid var(--line); padding: 6px 0; }
-          .causes tr:first-child { display: none; } .causes tr:last-child { border-bottom: 0; }
+          .causes thead { display: none; } .causes tr:last-child { border-bottom: 0; }
           .causes td { border: 0; padding: 2px 10px; min-width: 0; } .causes td.number { min-width: 56px; }
           .causes td:last-child { grid-column: 2; font-size: 13px; }
           .picture { height: 110px; }
-          .tiles { grid-template-columns: repeat(auto-fit, minmax(100px, 1fr)); } .tile { padding: 5px 10px; } .tile b { font-size: 16px; }
         }
         @media print {
           header, .controls, #more { display: none; }
