@@ -1,21 +1,32 @@
-"""Takes pictures of the window: screenshots.py REPORT PICTURE DASHBOARD PICTURE."""
+"""Takes pictures of windows, with at most 256 colours: screenshots.py REPORT DASHBOARD DIRECTORY."""
 
 import sys
 
+from PIL import Image
+
 from pages import browser, page
 
-report, report_picture, dashboard, dashboard_picture = sys.argv[1:]
-HEIGHT = 1100
+report, dashboard, directory = sys.argv[1:]
+# The name of the picture, the address, what is waited for, the size of the window, and light or dark.
+WINDOWS = [
+    ("report", "file://" + report, ".picture img.shown", (1100, 1100), "light"),
+    ("report-phone", "file://" + report, ".picture img.shown", (390, 844), "dark"),
+    ("dashboard", dashboard + "#/batches", "main table", (1100, 760), "light"),
+    ("dashboard-batch", dashboard + "#/batches/1", ".images img", (1100, 900), "dark"),
+]
+# Those that are shown have no transition: `page` asks for reduced motion.
+ARE_SHOWN = """() => [...document.querySelectorAll('.picture img, .images img')]
+    .filter((image) => image.getBoundingClientRect().top < innerHeight)
+    .every((image) => image.complete && (image.classList.contains('shown') || image.closest('.images')))"""
 
 with browser() as chromium:
-    with page(chromium, 1100) as opened:
-        opened.set_viewport_size({"width": 1100, "height": HEIGHT})
-        opened.goto("file://" + report)
-        opened.wait_for_selector(".picture img.shown")
-        opened.wait_for_timeout(500)
-        opened.screenshot(path=report_picture)
-    with page(chromium, 1100) as opened:
-        opened.set_viewport_size({"width": 1100, "height": 800})
-        opened.goto(dashboard)
-        opened.wait_for_selector("main table")
-        opened.screenshot(path=dashboard_picture)
+    for name, address, wanted, (width, height), scheme in WINDOWS:
+        with page(chromium, width, scheme) as opened:
+            opened.set_viewport_size({"width": width, "height": height})
+            opened.goto(address)
+            opened.wait_for_selector(wanted)
+            opened.wait_for_function(ARE_SHOWN)
+            path = f"{directory}/{name}.png"
+            opened.screenshot(path=path)
+        with Image.open(path) as picture:
+            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
