@@ -104,6 +104,26 @@ struct SessionTests {
         await queue.close()
     }
 
+    @Test func `a wait for a session that another call uses ends, so that the caller tries to open one`() async throws {
+        let fixture = try await QueueFixture.make()
+        let pool = SessionPool(kept: 1)
+        try #require(pool.take(maxWait: nil) === nil, "the caller is to open it")
+        let url = try DatabaseURL(fixture.configuration.databaseURL)
+        let stuck = pool.opened(try Session(url, timeout: .seconds(60), cutOff: CallDeadline()))
+        func found() -> String {
+            switch pool.takeOpen(within: .milliseconds(1)) {
+            case .taken(let entry): entry === stuck ? "taken" : "another"
+            case .inUse: "in use"
+            case .none: "none"
+            }
+        }
+        #expect(found() == "in use")
+        pool.give(stuck)
+        #expect(found() == "taken")
+        pool.drop()
+        #expect(found() == "none")
+    }
+
     @Test func `a session that is not in use goes to the call that waits longest`() async throws {
         let fixture = try await QueueFixture.make()
         let pool = SessionPool(kept: 1)

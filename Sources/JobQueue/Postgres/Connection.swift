@@ -87,22 +87,32 @@ actor Connection {
         }
     }
 
+    /// How long a call waits for a session that is open before it tries to open one again.
+    private static let openWait = Duration.seconds(3)
+
     /// A session that is open, else a new one. A login that may not open another waits for one that is open.
+    ///
+    /// It tries to open one again meanwhile: the other session may be stuck, and the server reachable since.
     private func take() throws(QueueError) -> SessionPool.Entry {
-        while let entry = pool.take(maxWait: maxWait) {
-            if entry.session.isAlive() { return entry }
-            pool.drop()
-        }
-        do throws(QueueError) {
-            return pool.opened(try open())
-        } catch {
-            pool.failed()
-            guard error.code == .unreachable else { throw error }
-            while let entry = pool.takeOpen() {
+        let end = ContinuousClock.now + configuration.statementTimeout
+        while true {
+            while let entry = pool.take(maxWait: maxWait) {
                 if entry.session.isAlive() { return entry }
                 pool.drop()
             }
-            throw error
+            do throws(QueueError) {
+                return pool.opened(try open())
+            } catch {
+                pool.failed()
+                guard error.code == .unreachable, .now < end else { throw error }
+                switch pool.takeOpen(within: Self.openWait) {
+                case .taken(let entry):
+                    if entry.session.isAlive() { return entry }
+                    pool.drop()
+                case .inUse: break
+                case .none: throw error
+                }
+            }
         }
     }
 

@@ -14,6 +14,14 @@ final class SessionPool: Sendable {
         init(_ session: consuming Session) { self.session = session }
     }
 
+    /// What `takeOpen` found.
+    enum OpenSession {
+        case taken(Entry)
+        /// Others use all of them.
+        case inUse
+        case none
+    }
+
     private enum Turn: Sendable {
         case use(Entry)
         case open
@@ -97,16 +105,21 @@ final class SessionPool: Sendable {
         return nil
     }
 
-    /// A session that is open, however long others use it; nil when none is. For a login that may not open another.
-    func takeOpen() -> Entry? {
+    /// A session that is open, at once or within `limit`. For a login that may not open another.
+    func takeOpen(within limit: Duration) -> OpenSession {
         var ticket: UInt64?
-        let turn = state.wait { state -> Turn? in
+        let turn = state.wait(atMost: limit) { state -> Turn? in
             let own = ticket ?? state.enter()
             ticket = own
             return state.turn(own, onlyOpen: true)
         }
-        if case .use(let entry) = turn { return entry }
-        return nil
+        switch turn {
+        case .use(let entry): return .taken(entry)
+        case .open, .nothing: return .none
+        case nil:
+            if let ticket { state.change(wakingAll: true) { $0.leave(ticket) } }
+            return .inUse
+        }
     }
 
     /// Adds a session that the caller has opened and uses.
