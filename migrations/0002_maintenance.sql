@@ -19,7 +19,7 @@ COMMENT ON TABLE larder_data.task IS
     'The maintenance tasks, never updated. The caller of maintain() that locks a row runs the task. place: the order. '
     'purpose: for larder.health.';
 INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
-    ('rescue', 'urgent', 1, '1 s', 'running the jobs of lost workers again'),
+    ('rescue', 'urgent', 1, '400 ms', 'running the jobs of lost workers again'),
     ('promote', 'urgent', 2, '200 ms', 'starting retries and scheduled jobs'),
     ('claims', 'urgent', 3, '1 s', 'keeping claims fast'),
     ('counts', 'routine', 4, '1 s', 'adding up counts'),
