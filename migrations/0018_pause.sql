@@ -20,7 +20,7 @@ END;
 COMMENT ON FUNCTION larder_data.hold_reason IS
     'Why no batch that has a job lets it run now: paused or cancelled; NULL when one does.';
 
-CREATE FUNCTION larder_data.suspend_held(picked tid[], wanted int, OUT kept tid[], OUT some_suspended boolean)
+CREATE FUNCTION larder_data.suspend_held(picked tid[], OUT kept tid[], OUT some_suspended boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
     held tid[];
@@ -28,7 +28,7 @@ DECLARE
     reasons text[];
 BEGIN
     -- Mostly none of them is held: then nothing is written.
-    SELECT (array_agg(t.tid ORDER BY t.ord) FILTER (WHERE h.reason IS NULL))[1 : wanted],
+    SELECT array_agg(t.tid ORDER BY t.ord) FILTER (WHERE h.reason IS NULL),
         array_agg(t.tid) FILTER (WHERE h.reason IS NOT NULL), array_agg(r.job_id) FILTER (WHERE h.reason IS NOT NULL),
         array_agg(h.reason) FILTER (WHERE h.reason IS NOT NULL)
     INTO kept, held, jobs, reasons
@@ -44,8 +44,8 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.suspend_held IS
-    'Suspends those of these locked ready rows that only paused or cancelled batches want. Returns the others, at most '
-    'so many, and whether it suspended any.';
+    'Suspends those of these locked ready rows that only paused or cancelled batches want. Returns the others, and '
+    'whether it suspended any.';
 
 CREATE FUNCTION larder_data.resume_jobs(jobs bigint[]) RETURNS int
 LANGUAGE plpgsql

@@ -271,11 +271,10 @@ BEGIN
             WHERE j.items = 0 OR EXISTS (
                 SELECT FROM larder_data.batch b
                 WHERE b.id = j.batch_id AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL) OFFSET 0)) THEN
-            SELECT s.kept, s.some_suspended INTO kept, some_held FROM larder_data.suspend_held(picked, wanted) s;
-        ELSE
-            kept := picked[1 : wanted];
+            SELECT s.kept, s.some_suspended INTO kept, some_held FROM larder_data.suspend_held(picked) s;
         END IF;
     END IF;
+    -- Of all rows, not only of as many as are wanted: those of a held origin in front are to go at once.
     IF some_origin AND kept <> '{}' THEN
         SELECT d.kept, d.some_deferred OR some_held INTO kept, some_held
         FROM larder_data.defer_held(kept, wanted, worker) d;

@@ -37,6 +37,22 @@ struct OriginHoldTests {
         try await fixture.expectSound()
     }
 
+    @Test(arguments: ["paused", "cancelled"])
+    func `a claim passes many jobs of a held origin beside a batch that does not run`(state: String) async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("held", 900) + urls("free", 2))
+        try await fixture.queue.setQueue("other")
+        try await fixture.enqueue(["http://elsewhere/1"], batch: "stopped") { $0.queue = "other" }
+        let worker = try await fixture.startWorker()
+        // Running, so that the cancelled batch does not finish.
+        if state == "cancelled" { #expect(try await worker.claim(upTo: 1, from: "other").count == 1) }
+        try await fixture.sql("UPDATE larder_data.batch SET \(state)_at = now() WHERE name = 'stopped'")
+        try await fixture.queue.report([OriginReport(origin: "http://held:80", .held(.seconds(600)))])
+        #expect(try await worker.claim(upTo: 1).map(\.origin) == ["http://free:80"])
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.scheduled") == "900")
+        #expect(try await worker.claim(upTo: 1).map(\.origin) == ["http://free:80"])
+    }
+
     @Test func `a claim that began before a hold takes no job that was enqueued after it`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()

@@ -49,7 +49,7 @@ extension QueueModel {
                 if isSomeHeld, let reason = holdReason(job) {
                     isSomeAside = true
                     jobs[job.id]?.place = .suspended(reason)
-                } else if !isSomeHeld || going.count < most - got.count {
+                } else {
                     going.append(job)
                 }
             }
