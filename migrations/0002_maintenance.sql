@@ -31,7 +31,8 @@ INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('retention', 'routine', 10, '1 h', 'removing old history'),
     ('deleted', 'routine', 11, '10 s', 'removing deleted batches'),
     ('vacuum', 'owner', 12, '25 s', 'vacuum'),
-    ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs');
+    ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs'),
+    ('holds', 'urgent', 14, '5 s', 'deferring the jobs of held origins');
 
 CREATE TABLE larder_data.maintenance (
     task text NOT NULL,
@@ -179,6 +180,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.maintain IS
     'Runs the maintenance tasks that are due, see larder.maintenance; force: also those that are not. kind: urgent '
-    '(rescue, promote, claims, joins) or routine (the others); by default all. Any number of callers. A call is one '
-    'transaction, so call it for the urgent tasks in a statement of its own. Answers per task how many rows it moved, '
-    'or its error.';
+    '(rescue, promote, claims, joins, holds) or routine (the others); by default all. Any number of callers. A call is '
+    'one transaction, so call it for the urgent tasks in a statement of its own. Answers per task how many rows it '
+    'moved, or its error.';

@@ -4,8 +4,9 @@
 -- Retry-After comes from the origin and holds it at once. An open breaker may be a fault of the worker's own network:
 -- it holds the origin only when a second worker reports one, or when no other worker runs jobs of the origin. A success
 -- that any worker reports ends the hold. The row appears when the hold begins and is deleted after it, so there are
--- few. Claims move jobs of a held origin to scheduled, each to a time of its own after the end of the hold, and workers
--- read the rows every second for the jobs that they hold. No attempt is used, and the jobs wait until the origin
+-- few. Claims move jobs of a held origin to scheduled, each to a time of its own after the end of the hold, at most
+-- about 2,000 in one claim; maintenance moves those behind. Workers read the rows every second for the jobs that they
+-- hold. No attempt is used, and the jobs wait until the origin
 -- responds. Only a worker with --breaker-probes gives an origin up after so many failed probes: then its jobs are
 -- claimed and fail without a request, so that batches end.
 --
@@ -134,6 +135,52 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.defer_held IS
     'Schedules the jobs of held origins among these rows of ready; answers the other rows, at most `wanted`.';
+
+-- An origin with a million jobs may be held. The jobs that are claimed next are kept free of it, so that a claim finds
+-- others in its first round. Read without locks, so that no claim passes over a free job. A breaker whose time is over
+-- is left to claims, which take its probe.
+CREATE FUNCTION larder_data.maintenance_holds() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    began_at CONSTANT timestamptz := clock_timestamp();
+    portion CONSTANT int := 5000;
+    picked tid[];
+BEGIN
+    IF EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() AND NOT h.gave_up) THEN
+        picked := ARRAY(
+            SELECT front.tid FROM larder_data.queue q
+            CROSS JOIN generate_series(0, 9) AS p
+            LEFT JOIN LATERAL (
+                SELECT x.positions FROM larder_data.current_cursor x WHERE x.queue_id = q.id OFFSET 0) AS c ON true
+            CROSS JOIN LATERAL (
+                (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x
+                 WHERE NOT q.lifo AND x.queue_id = q.id AND x.priority = p
+                   AND x.job_id > coalesce(c.positions[p + 1], -1)
+                 ORDER BY x.job_id LIMIT portion)
+                UNION ALL
+                (SELECT x.ctid, x.job_id FROM larder_data.ready x
+                 WHERE q.lifo AND x.queue_id = q.id AND x.priority = p
+                 ORDER BY x.job_id DESC LIMIT portion)) AS front
+            CROSS JOIN LATERAL (
+                SELECT x.origin_id FROM larder_data.job x WHERE x.id = front.job_id OFFSET 0) AS j
+            CROSS JOIN LATERAL (
+                SELECT FROM larder_data.origin_hold h
+                WHERE h.origin_id = j.origin_id AND h.until > clock_timestamp() AND NOT h.gave_up OFFSET 0) AS h
+            LIMIT portion);
+        picked := ARRAY(SELECT x.ctid FROM larder_data.ready x WHERE x.ctid = ANY (picked) FOR UPDATE SKIP LOCKED);
+        -- By what these rows are now; none is kept for a probe.
+        PERFORM larder_data.defer_held(picked, 0, 0);
+    END IF;
+    IF cardinality(picked) >= portion THEN
+        PERFORM larder_data.run_again('holds', true);
+    ELSE
+        PERFORM larder_data.reschedule('holds', began_at, '1 s');
+    END IF;
+    RETURN coalesce(cardinality(picked), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_holds IS
+    'Defers jobs of held origins among the first 5,000 ready jobs of each queue and priority, 5,000 a call.';
 
 CREATE FUNCTION larder_data.note_evidence(origins text[], reasons text[], lengths_ms bigint[], reporter bigint)
 RETURNS void

@@ -298,9 +298,10 @@ DECLARE
     some_held boolean := false;
     some_left boolean;
 BEGIN
-    FOR round IN 1 .. 20 LOOP
+    -- Many at a time once some were held: a held origin may have a million jobs in front. Of these a claim moves a few
+    -- thousand, and the next ones move on.
+    FOR round IN 1 .. 5 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
-        -- Many at a time once some were held: a held origin may have a million jobs in front.
         SELECT p.picked, p.some_left INTO picked, some_left
         FROM larder_data.pick_within_limits(batch_no, after_job,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END, limited) p;
@@ -357,13 +358,15 @@ BEGIN
     ELSIF q.limited <> '{}' AND wanted > 0 THEN
         wanted := least(wanted, (larder_data.lock_limits(q.limited))[1]);
     END IF;
-    FOR round IN 1 .. 20 LOOP
+    -- A paused batch, or a held origin, may have a million jobs in front: many at a time once some were held, and in
+    -- the last round by turn, which finds the jobs of other batches. What is left in front is for maintenance_holds,
+    -- and for the next claims, so that no claim takes long.
+    FOR round IN 1 .. 3 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
         first := coalesce(
             first, larder_data.first_priority(q.queue_id, q.positions, q.low_priority_every, worker + claim_no));
-        -- A paused batch may have a million jobs in front: many at a time once some were held, turns in the last round.
-        picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn OR round = 20, first,
-            CASE WHEN q.by_turn OR round = 20 THEN q.turns ELSE q.positions END,
+        picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn OR round = 3, first,
+            CASE WHEN q.by_turn OR round = 3 THEN q.turns ELSE q.positions END,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);
         EXIT WHEN picked = '{}';
         held := larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, false);

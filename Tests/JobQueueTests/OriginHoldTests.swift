@@ -22,11 +22,20 @@ struct OriginHoldTests {
         try await fixture.queue.maintain(force: true)
     }
 
-    @Test func `a claim puts off the jobs of a held origin, all at once, and hands out the others`() async throws {
+    @Test(arguments: [false, true])
+    func `a claim puts off 2,000 jobs of a held origin, maintenance the others in front, and the rest is handed out`(
+        isNewestFirst: Bool
+    ) async throws {
         let fixture = try await QueueFixture.make()
-        try await fixture.enqueue(urls("held", 3_000) + urls("free", 5))
+        try await fixture.queue.setQueue("default", lifo: isNewestFirst)
+        let all = urls("held", 3_000) + urls("free", 5)
+        try await fixture.enqueue(isNewestFirst ? all.reversed() : all)
         let worker = try await fixture.startWorker()
         try await fixture.queue.report([OriginReport(origin: "http://held:80", .held(.seconds(600)))])
+        #expect(try await worker.claim(upTo: 8).isEmpty)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.scheduled") == "2008")
+        let maintained = try await fixture.sql("SELECT moved FROM larder.maintain(true, 'urgent') WHERE task = 'holds'")
+        #expect(maintained == [["992"]])
         let jobs = try await worker.claim(upTo: 8)
         #expect(jobs.count == 5 && jobs.allSatisfy { $0.origin == "http://free:80" })
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.scheduled") == "3000")
@@ -34,6 +43,38 @@ struct OriginHoldTests {
             "SELECT count(*) FROM larder_data.scheduled WHERE run_at NOT BETWEEN now() + '300 s' AND now() + '661 s'"
         #expect(try await fixture.value(early) == "0")
         #expect(try await worker.claim(upTo: 8).isEmpty)
+        try await fixture.expectSound()
+    }
+
+    @Test func `a claim finds the jobs of another batch behind a held origin, whatever is left in front`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("held", 5_000))
+        try await fixture.enqueue(urls("free", 2), batch: "other")
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.report([OriginReport(origin: "http://held:80", .held(.seconds(600)))])
+        // One of two claims in a row goes by number, the other one by turn.
+        for _ in 1...2 { #expect(try await worker.claim(upTo: 1).map(\.origin) == ["http://free:80"]) }
+        #expect(try await fixture.value("SELECT count(*) >= 2000 FROM larder_data.ready") == "t")
+    }
+
+    @Test func `maintenance leaves the jobs of an origin that is to be probed, or given up, to claims`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("down", 10))
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.report([opened("http://down:80")])
+        try await fixture.sql("UPDATE larder_data.origin_hold SET until = now() - interval '1 s'")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "10")
+        #expect(try await worker.claim(upTo: 1).count == 1)
+        try await passTime(fixture)
+        try await fixture.queue.report([opened("http://down:80", failedProbes: 1, givesUp: true)])
+        try await passTime(fixture)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "9")
+        try await fixture.queue.report([opened("http://down:80", failedProbes: 1)])
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "0")
         try await fixture.expectSound()
     }
 

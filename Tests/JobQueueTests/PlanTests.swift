@@ -80,7 +80,16 @@ struct PlanTests {
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 48, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
         Hot(
-            name: "claim of a queue with limits", before: "SELECT larder.queue_limit('default', 900, 900);",
+            name: "claim behind a held origin", before: "BEGIN; SELECT larder.origin_hold('http://host', '1 hour');",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 128, 10)",
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
+        Hot(
+            name: "holds",
+            before: "ROLLBACK; BEGIN; SELECT larder.origin_hold('http://host', '1 hour');",
+            sql: "SELECT larder_data.maintenance_holds()",
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
+        Hot(
+            name: "claim of a queue with limits", before: "ROLLBACK; SELECT larder.queue_limit('default', 900, 900);",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 64, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "running_pkey", "claim_limit_pkey"]),
         Hot(

@@ -26,7 +26,7 @@ extension QueueModel {
         let priorities = [first] + (0...9).filter { $0 != first }
         var got: [Int64] = []
         var isSomeAside = false
-        for _ in 1...20 {
+        for round in 1...3 {
             // Many at a time once some were held.
             let portion = isSomeAside ? 1_000 : most - got.count
             isSomeAside = false
@@ -36,7 +36,7 @@ extension QueueModel {
                 var inPriority = ready.filter { $0.priority == priority }.sorted { $0.id < $1.id }
                 if isNewestFirst {
                     inPriority.reverse()
-                } else if isByTurn {
+                } else if isByTurn || round == 3 {
                     inPriority.removeAll { turns[$0.id] ?? 0 <= turnCursors[priority] }
                     inPriority.sort { (turns[$0.id] ?? 0, $0.id) < (turns[$1.id] ?? 0, $1.id) }
                 } else {
@@ -82,7 +82,7 @@ extension QueueModel {
         var after = after
         var got: [Int64] = []
         var isSomeAway = false
-        for _ in 1...20 {
+        for _ in 1...5 {
             var found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > after }
                 .sorted { $0.id < $1.id }
             found = Array(found.prefix(isSomeAway ? 1_000 : most - got.count))
@@ -196,6 +196,9 @@ extension QueueModel {
                 let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == priority }.map(\.id).min()
                 return first.map { $0 - 1 } ?? numbersGivenOut
             }
+        }
+        for job in jobs.values where job.place == .ready && isHeldBack(job) {
+            jobs[job.id]?.place = .scheduled(isDue: false)
         }
         let wanted = Set(jobs.values.flatMap(\.items.keys))
         for (name, batch) in batches where batch.isSealed && batch.counts.open == 0 && !wanted.contains(name) {
