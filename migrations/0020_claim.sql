@@ -275,7 +275,11 @@ BEGIN
         END IF;
     END IF;
     -- Of all rows, not only of as many as are wanted: those of a held origin in front are to go at once.
-    IF some_origin AND kept <> '{}' THEN
+    IF some_origin AND EXISTS (
+        SELECT FROM unnest(kept) AS t (tid),
+            LATERAL (SELECT x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+            LATERAL (SELECT x.origin_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j,
+            LATERAL (SELECT FROM larder_data.origin_hold x WHERE x.origin_id = j.origin_id OFFSET 0) AS h) THEN
         SELECT d.kept, d.some_deferred OR some_held INTO kept, some_held
         FROM larder_data.defer_held(kept, wanted, worker) d;
     END IF;
