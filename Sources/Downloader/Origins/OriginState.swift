@@ -6,7 +6,7 @@
 /// - open → probing when a request starts after its time is over
 /// - probing → closed(0) when the probe succeeds
 /// - probing → open when it fails, with `failedProbes` + 1; open with its time over when it is cancelled
-/// - closed, open → open when another worker reports an open breaker
+/// - closed, open → open when another worker reports an open breaker; closed stays within `successWindow` of a success
 /// - open → closed(0) when a reported open breaker is no longer reported
 /// - open, probing → closed(0) when a request that began before succeeds
 ///
@@ -34,7 +34,7 @@ struct OriginState: Sendable, Equatable {
     /// The hold after 429 without `Retry-After`: doubled from the lower to the upper bound until a request succeeds.
     static let overloadHolds: ClosedRange<Duration> = .seconds(1)...(.seconds(60))
 
-    /// A worker whose last request succeeded within this time does not adopt an open breaker.
+    /// A worker to which the origin responded within this time does not adopt an open breaker, whatever failed since.
     static let successWindow = Duration.seconds(60)
 
     let origin: Origin
@@ -237,7 +237,7 @@ struct OriginState: Sendable, Equatable {
             case .open where !breakerIsShared: return nil
             case .open: break
             // The origin responds to this worker: the failures are those of other machines or networks.
-            case .closed(failures: 0) where succeededAt.map { now - $0 < Self.successWindow } ?? false: return .closed
+            case .closed where succeededAt.map { now - $0 < Self.successWindow } ?? false: return .closed
             case .closed: epoch += 1
             }
             breaker = .open(until: now + min(remaining, settings.longestHold), failedProbes: failedProbes)
