@@ -16,6 +16,9 @@ struct LockTests {
         let failed = try #require(try await worker.claim(upTo: 1).first)
         let reason = FailureReason(domain: "NSURLErrorDomain", code: -1002, message: "no")
         _ = try await worker.complete([Outcome(failed.held, .failed(reason))])
+        try await fixture.enqueue(["http://a/lost"], batch: "b")
+        let lost = try #require(try await worker.claim(upTo: 1).first)
+        _ = try await worker.complete([Outcome(lost.held, .failed(reason))])
         let job = try #require(try await fixture.enqueue(["http://a/0"], batch: "b")[0].job)
         try await queue.block(["http://a/blocked"])
         try await fixture.sql("SELECT larder.schedule_set('s', '@daily', urls => ARRAY['http://a/s'])")
@@ -36,6 +39,7 @@ struct LockTests {
             "batch_seal('b')", "batch_pause('b')", "batch_resume('b')", "batch_cancel('b')", "batch_delete('b')",
             "batch_discard_failed('b')", "batch_reprioritize('b', 1)", "batch_retry_failed('b')",
             "batch_retry_failed('failed')", "cancel(\(job))", "retry(\(job))", "retry(\(failed.id))",
+            "discard(\(lost.id))",
             "queue_pause('default')", "queue_resume('default')", "queue_set('default', lifo => true)",
             "queue_limit('default', 1)",
             "block_url('http://a/blocked')", "unblock_url('http://a/blocked')", "unblock_all()",
