@@ -78,6 +78,28 @@ struct RetentionTests {
         try await fixture.queue.maintain(force: true)
         #expect(try await exists(held, in: fixture))
         #expect(!(try await exists(free, in: fixture)))
+        // While a DROP waits for the reader, and others behind it.
+        try await fixture.enqueue((0..<500).map { "http://a/\($0)" })
+        let worker = try await fixture.startWorker()
+        let dropping = fixture.otherConnection()
+        let waiting = """
+            SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
+                AND relation = 'larder_data.\(held)'::regclass
+            """
+        var worked = 0
+        while worked == 0 {
+            async let dropped = dropping.rows("SELECT larder_data.maintenance_retention()")
+            for _ in 0..<100 where worked == 0 {
+                guard try await fixture.value(waiting) == "1" else { continue }
+                let job = try #require(try await worker.claim(upTo: 1).first)
+                let stillWaits = try await fixture.value(waiting) == "1"
+                #expect(try await worker.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+                if stillWaits { worked += 1 }
+            }
+            #expect(try await dropped == [["0"]])
+        }
+        await dropping.close()
+        #expect(try await exists(held, in: fixture))
         _ = try await reader.rows("COMMIT")
         try await fixture.queue.maintain(force: true)
         #expect(!(try await exists(held, in: fixture)))
