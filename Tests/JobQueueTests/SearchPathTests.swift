@@ -80,6 +80,37 @@ struct SearchPathTests {
         #expect(seen.isEmpty, "\(seen)")
     }
 
+    /// What views and parsed bodies of functions use that another role may have made.
+    private static let foreignUses = """
+        SELECT pg_describe_object(d.classid, d.objid, 0), pg_describe_object(d.refclassid, d.refobjid, 0)
+        FROM pg_depend d
+        LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+        LEFT JOIN pg_class c ON c.oid = w.ev_class
+        LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prosqlbody IS NOT NULL
+        LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
+        LEFT JOIN pg_proc f ON d.refclassid = 'pg_proc'::regclass AND f.oid = d.refobjid
+        WHERE coalesce(c.relnamespace, p.pronamespace) IN ('larder'::regnamespace, 'larder_data'::regnamespace)
+          AND coalesce(o.oprnamespace, f.pronamespace) NOT IN (
+              'pg_catalog'::regnamespace, 'larder'::regnamespace, 'larder_data'::regnamespace)
+        ORDER BY 1, 2
+        """
+
+    @Test func `no view and no parsed function uses an operator or a function of another schema`() async throws {
+        let fixture = try await QueueFixture.make()
+        let uses = try await fixture.sql(Self.foreignUses)
+        #expect(uses.isEmpty, "\(uses)")
+        for statement in [
+            "CREATE FUNCTION public.f(int, int) RETURNS int LANGUAGE sql AS 'SELECT $1'",
+            "CREATE OPERATOR public.+++ (LEFTARG = int, RIGHTARG = int, FUNCTION = public.f)",
+            "CREATE VIEW larder.v AS SELECT 1 OPERATOR(public.+++) 2 AS x",
+            "CREATE FUNCTION larder_data.g() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT public.f(1, 2); END",
+        ] {
+            try await fixture.sql(statement)
+        }
+        let found = try await fixture.sql(Self.foreignUses).map { $0[1] }
+        #expect(found == ["function f(integer,integer)", "operator +++(integer,integer)"])
+    }
+
     @Test func `advisory locks of a login without rights hold up no worker and no migration`() async throws {
         let fixture = try await QueueFixture.make()
         let users = """
