@@ -210,4 +210,5 @@ COMMENT ON FUNCTION larder.complete_v1 IS
     '"domain", "code", "message", "http_status", "retry_after_ms", "bytes_in", "bytes_out", "downloads", "variants", '
     '"wait_ms", "fetch_ms", "transcode_ms", "store_ms", "poison" (false: with 301, this is not the image''s fault), '
     '"stored"; at most 1000. Answers per job succeeded, retried '
-    '(with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
+    '(with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated: for a '
+    'day, and until its batch is deleted, it answers the same, then stale.';

@@ -61,11 +61,45 @@ struct DeadlineTests {
         let answer = try await slow.complete(jobs.map { Outcome($0.held, .cancelled) })
         #expect(answer.map(\.decision) == [.retried(after: .zero), .cancelled])
         #expect(try await fixture.sql("SELECT rescues, attempt FROM larder_data.job") == [["1", "0"]])
+        // The answer was lost.
+        let repeated = try await slow.complete(jobs.map { Outcome($0.held, .cancelled) })
+        #expect(repeated.map(\.decision) == answer.map(\.decision))
+        #expect(try await fixture.sql("SELECT rescues, attempt FROM larder_data.job") == [["1", "0"]])
         try await fixture.sql("UPDATE larder_data.job SET rescues = 4")
         let job = try #require(try await slow.claim(upTo: 1).first)
         try await fixture.sql("UPDATE larder_data.running SET claimed_at = now() - interval '5 s'")
         _ = try await slow.complete([Outcome(job.held, .cancelled)])
         #expect(try await fixture.sql("SELECT reason FROM larder_data.suspended") == [["crashed"]])
+        try await fixture.expectSound()
+    }
+
+    @Test(arguments: ["a day", "the deletion of its batch"])
+    func `a result that is repeated after a day, or when its batch is deleted, is stale and changes nothing`(
+        after: String
+    ) async throws {
+        let fixture = try await QueueFixture.make()
+        let (slow, jobs) = try await claimed("5 s", fixture)
+        let outcomes = jobs.map { Outcome($0.held, .cancelled) }
+        let first = try await slow.complete(outcomes).map(\.decision)
+        #expect(first == [.retried(after: .zero), .cancelled])
+        #expect(try await slow.complete(outcomes).map(\.decision) == first)
+        if after == "a day" {
+            for (table, time) in [("job_attempt", "at"), ("job_history", "finished_at")] {
+                _ = try await fixture.addDay(table, daysAgo: 2)
+                try await fixture.sql("UPDATE larder_data.\(table) SET \(time) = \(time) - interval '2 days'")
+            }
+        } else {
+            let again = try #require(try await slow.claim(upTo: 1).first)
+            _ = try await slow.complete([Outcome(again.held, .succeeded)])
+            try await fixture.queue.seal(.name("batch"))
+            try await fixture.queue.maintain(force: true)
+            try await fixture.queue.delete(.name("batch"))
+            try await fixture.queue.maintain(force: true)
+            #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch") == "0")
+        }
+        #expect(try await slow.complete(outcomes).map(\.decision) == [.stale, .stale])
+        let live = after == "a day" ? "1" : "0"
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.job") == live)
         try await fixture.expectSound()
     }
 }
