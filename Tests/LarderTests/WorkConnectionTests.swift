@@ -30,4 +30,19 @@ struct WorkConnectionTests {
         worker.signal(SIGTERM)
         #expect(await worker.outcome().code == 0)
     }
+
+    @Test func `a worker whose login may open three connections does its work`() async throws {
+        let scene = try await Scene()
+        let list = try (0..<40).map { try scene.serve("plain.jpg", at: "/\($0).jpg") }.joined(separator: "\n")
+        #expect(try await scene.larder("enqueue", "--from", "-", input: list.utf8).code == 0)
+        let login = "larder_test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+        _ = try await scene.sql(
+            "CREATE ROLE \(login) LOGIN PASSWORD '\(login)' CONNECTION LIMIT 3 IN ROLE larder_worker")
+        var command = scene.larder(["work", "--slots", "4", "--drain"])
+        command.environment["LARDER_DATABASE_URL"] = scene.database.url + "&user=\(login)&password=\(login)"
+        let outcome = try await command.run()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job_history WHERE outcome = 1") == "40")
+        #expect(try await scene.faults().isEmpty)
+    }
 }
