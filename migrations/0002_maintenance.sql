@@ -131,12 +131,12 @@ COMMENT ON FUNCTION larder_data.run_again IS 'Makes a task due before its period
 CREATE FUNCTION larder_data.reschedule(task text, began_at timestamptz, shortest interval) RETURNS void
 LANGUAGE sql AS $$
     SELECT larder_data.run_again(task, true, least(
-        greatest(20 * (clock_timestamp() - began_at), shortest),
+        greatest(50 * (clock_timestamp() - began_at), shortest),
         (SELECT t.every FROM larder_data.task t WHERE t.task = reschedule.task)))
 $$;
 COMMENT ON FUNCTION larder_data.reschedule IS
-    'For a task that reads dead rows: makes it due after 20 times as long as it ran, but no sooner than `shortest` and '
-    'no later than after its period.';
+    'For a task that reads many rows, as joins does of rows that are dead or not committed: makes it due after 50 '
+    'times as long as it ran, but no sooner than `shortest` and no later than after its period.';
 
 -- Each task fails alone: its error is recorded and answered, and the task runs again when it is next due. No task
 -- waits longer than lock_timeout for a lock. What a call did is visible when the whole call has ended, and its locks on

@@ -49,4 +49,18 @@ struct MaintenanceTests {
         let wait = PostgresJobQueue.Configuration(databaseURL: "").sessionWait
         #expect(Duration.seconds(seconds) + MaintenanceKind.urgent.interval + wait <= .seconds(2))
     }
+
+    @Test func `a task that reads many rows rests for 50 times as long as it ran, up to its period`() async throws {
+        let fixture = try await QueueFixture.make()
+        let due = "SELECT next_at - now() FROM larder_data.current_task WHERE task = 'joins'"
+        // In one transaction, whose now() stands still and comes before each run's end.
+        for (length, least, most) in [("0 s", "200 ms", "5 s"), ("60 ms", "3 s", "5 s"), ("1 min", "5 s", "5 s")] {
+            try await fixture.sql("BEGIN")
+            try await fixture.sql("SELECT larder_data.reschedule('joins', now() - interval '\(length)', '200 ms')")
+            let isWithin = try await fixture.value(
+                "SELECT (\(due)) BETWEEN '\(least)' AND clock_timestamp() - now() + interval '\(most)'")
+            #expect(isWithin == "t", "after \(length)")
+            try await fixture.sql("COMMIT")
+        }
+    }
 }
