@@ -6,22 +6,38 @@ enum JSONListLine {
     ///
     /// - Throws: `BadLine` for anything else.
     static func item(_ line: ArraySlice<UInt8>, _ number: Int) throws(BadLine) -> ListItem {
-        let value = try? JSONDecoder().decode(MetaValue.self, from: Data(line))
-        if case .string(let url) = value { return try ListItem([.url: url], line: number) }
-        guard case .object(let object) = value else {
+        let data = Data(line)
+        if line.first == UInt8(ascii: "\""), let url = try? JSONDecoder().decode(String.self, from: data) {
+            return try ListItem([.url: url], line: number)
+        }
+        let fields: Fields
+        do {
+            fields = try JSONDecoder().decode(Fields.self, from: data)
+        } catch DecodingError.typeMismatch(_, let context) {
+            let column = context.codingPath.first?.stringValue
+            throw BadLine(line: number, message: column.map { "\($0) has the wrong type" } ?? "not a JSON object")
+        } catch {
             throw BadLine(line: number, message: "not a JSON object")
         }
-        var fields: [ListColumn: String] = [:]
-        for column in ListColumn.allCases {
-            switch object[column.rawValue] {
-            case nil, .null: continue
-            case .string(let text): fields[column] = text
-            case .object(let object) where column == .meta:
-                fields[column] = try ListItem.text(of: object, number)
-            case .decimal(let value) where column == .priority: fields[column] = "\(value)"
-            default: throw BadLine(line: number, message: "\(column.rawValue) has the wrong type")
+        return try ListItem(fields.texts, meta: fields.meta, line: number)
+    }
+
+    /// The columns of an object. A type that is right for most lines is tried first: a wrong one costs an error.
+    private struct Fields: Decodable {
+        var texts: [ListColumn: String] = [:]
+        var meta: [String: MetaValue]?
+
+        init(from decoder: any Decoder) throws {
+            let line = try decoder.container(keyedBy: ListColumn.self)
+            for column in line.allKeys where try !line.decodeNil(forKey: column) {
+                if column == .priority, let number = try? line.decode(Decimal.self, forKey: column) {
+                    texts[column] = "\(number)"
+                } else if column == .meta, let object = try? line.decode([String: MetaValue].self, forKey: column) {
+                    meta = object
+                } else {
+                    texts[column] = try line.decode(String.self, forKey: column)
+                }
             }
         }
-        return try ListItem(fields, line: number)
     }
 }

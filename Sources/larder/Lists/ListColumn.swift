@@ -1,5 +1,5 @@
 /// A column of a list that `enqueue` reads; others are ignored.
-enum ListColumn: String, CaseIterable {
+enum ListColumn: String, CodingKey {
     case url, priority, name, pipeline, at, meta
 
     /// The columns that a header names, nil for those it does not; nil when it does not name `url`.

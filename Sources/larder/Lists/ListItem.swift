@@ -31,8 +31,9 @@ struct ListItem: Sendable {
         self.line = line
     }
 
+    /// - Parameter given: `meta`, where it is no text.
     /// - Throws: `BadLine` for a missing URL and for a setting that is out of range.
-    init(_ fields: [ListColumn: String], line: Int) throws(BadLine) {
+    init(_ fields: [ListColumn: String], meta given: [String: MetaValue]? = nil, line: Int) throws(BadLine) {
         func bad(_ message: String) -> BadLine { BadLine(line: line, message: message) }
         guard let url = fields[.url], !url.isEmpty else { throw bad("no url") }
         self.init(url: url, line: line)
@@ -49,8 +50,10 @@ struct ListItem: Sendable {
             }
             settings.start = start
         }
-        var object: [String: MetaValue] = [:]
-        if let text = fields[.meta].nonEmpty {
+        var object = given ?? [:]
+        if given != nil {
+            meta = try Self.text(of: object, line)
+        } else if let text = fields[.meta].nonEmpty {
             guard let value = try? JSONDecoder().decode([String: MetaValue].self, from: Data(text.utf8)) else {
                 throw bad("meta is not a JSON object")
             }
@@ -67,7 +70,7 @@ struct ListItem: Sendable {
     }
 
     /// A JSON object as one line.
-    static func text(of object: [String: MetaValue], _ line: Int) throws(BadLine) -> String {
+    private static func text(of object: [String: MetaValue], _ line: Int) throws(BadLine) -> String {
         guard let text = try? JSONLine.text(object) else {
             throw BadLine(line: line, message: "meta is not a JSON object")
         }

@@ -13,7 +13,7 @@ enum MetaValue: Codable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
-        // The most frequent first: each refusal makes an error.
+        // The most frequent type first: each refusal makes an error.
         if value.decodeNil() {
             self = .null
         } else if let text = try? value.decode(String.self) {
