@@ -77,6 +77,9 @@ struct ConfigurationTests {
         Fault(
             text: "[cache]\nmax-agee = 1\n",
             message: ":2: cache.max-agee is not a setting; did you mean 'cache.max-age'?"),
+        Fault(
+            text: "[download]\nmax-bdy = 1\n",
+            message: ":2: download.max-bdy is not a setting; did you mean 'limits.max-body'?"),
         Fault(text: "[limits]\nslots = true\n", message: ":2: limits.slots must be a string or a number"),
         Fault(text: "[limits]\nslots = 1979-05-27\n", message: ":2: limits.slots must be a string or a number"),
         Fault(text: "[limits.slots]\na = 1\n", message: ":1: limits.slots is not a setting"),

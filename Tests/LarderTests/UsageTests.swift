@@ -39,7 +39,8 @@ struct UsageTests {
 
     static let commands = [
         Wrong(#"run http://a.example/1.jpg --context {"credentials":"nope"}"#, "--context", "'nope'"),
-        Wrong("nonsense", "nonsense"), Wrong("-x", "-x"), Wrong("help nonsense", "nonsense"),
+        Wrong("nonsense", "nonsense"), Wrong("help nonsense", "nonsense"),
+        Wrong("--database postgresql:///a pause b", "'--database' precedes the command", "larder COMMAND [OPTION]"),
         Wrong("stauts", "'stauts'", "did you mean 'status'?"), Wrong("cache lst", "did you mean 'cache list'?"),
         Wrong("help enqeue", "did you mean 'enqueue'?"),
         Wrong("db", "db", "start", "stop", "status", "url"), Wrong("db nonsense", "start"),

@@ -59,6 +59,9 @@ enum CommandTable {
             let question = text.dropFirst().first.map { NearestWord.question($0, among: choices, prefix: "\(first) ") }
             throw .usage("'larder \(first)' needs one of: \(choices.joined(separator: ", "))\(question ?? "")")
         }
+        if let option = text.first, option.hasPrefix("-") {
+            throw .usage("'\(option)' precedes the command: larder COMMAND [OPTION]... [ARGUMENT]...")
+        }
         throw .usage("\(unknown(text.first ?? "")); 'larder help' lists the commands")
     }
 

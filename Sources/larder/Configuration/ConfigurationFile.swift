@@ -90,7 +90,7 @@ struct ConfigurationFile: Sendable {
             entry.path.count == 2, entry.value != .table
         else {
             let name = entry.path.joined(separator: ".")
-            let near = NearestWord.question(key, among: SettingTable.keys(of: section), prefix: "\(section).")
+            let near = SettingTable.near(key, section).map { "; did you mean '\($0)'?" } ?? ""
             throw .usage("\(name) is not a setting\(near)")
         }
         add(try Self.text(of: entry, for: setting), setting, place)

@@ -45,6 +45,12 @@ enum SettingTable {
 
     static func keys(of section: String) -> [String] { all.filter { $0.section == section }.map(\.key) }
 
+    /// The setting that a misspelt key of a section means: one of that section, else of another.
+    static func near(_ key: String, _ section: String) -> String? {
+        NearestWord.to(key, among: keys(of: section)).map { "\(section).\($0)" }
+            ?? NearestWord.to(key, among: all.map(\.key)).flatMap { near in all.first { $0.key == near }?.name }
+    }
+
     private static func section(_ name: String, _ options: [Option], naming: [String: String] = [:]) -> [Setting] {
         options.map { option in
             let short = name == "origins" && option.name.hasPrefix("origin-") ? option.name.dropFirst(7) : nil
