@@ -105,6 +105,9 @@ extension PostgresJobQueue {
             SELECT p.name, p.version, p.spec FROM larder.pipeline p
             WHERE p.pipeline_id IN (SELECT j.pipeline_id FROM job j) ORDER BY p.name, p.version LIMIT 10)
         SELECT json_build_object(
+            'records', (SELECT count(*) FROM (
+                SELECT FROM larder.record
+                WHERE batch_id = ANY ($1) AND retried_as IS NULL AND (kind = 'item' OR items > 0) LIMIT $2) AS r),
             'startedAt', (SELECT to_char(start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM span),
             'slotMilliseconds', (SELECT coalesce(max(ms), 100) FROM span),
             'timeline', (SELECT coalesce(json_agg(row_to_json(s) ORDER BY s.slot), '[]') FROM slot AS s),

@@ -1,5 +1,7 @@
 /// What the records of batches add to their counts: times, sizes, origins and causes of failures.
 public struct BatchStatistics: Sendable, Decodable {
+    /// How many records there are, those of items without a job included; at most the limit of the question.
+    public let records: Int
     /// When the first of the jobs ended: ISO 8601 in UTC; nil without one.
     public let startedAt: String?
     /// The items that ended in each slot of time, oldest first; a slot without any is left out.

@@ -9,11 +9,11 @@ struct ReportGallery {
     static let maxBytes = 2_500_000
     /// The most records that are read.
     private static let maxRead = 250_000
+    /// The room that ends the reading: few rows take less, and reading the rest of a large batch takes seconds.
+    private static let leastRoom = 400
 
     /// The records that have a row.
     private(set) var items: [Item] = []
-    /// Records that have none.
-    private(set) var leftOut = 0
     /// What the rows take in the page.
     private(set) var bytes = 0
     /// How many items have a picture, and how many pictures there are.
@@ -34,10 +34,7 @@ struct ReportGallery {
         let isFailure = record.outcome != .succeeded
         let room = min(Self.maxBytes - bytes, isFailure ? Self.maxBytes / 2 - failureBytes : .max)
         // The smallest row has more than this.
-        guard room > record.url.utf8.count + 20, read <= Self.maxRead else {
-            leftOut += 1
-            return bytes < Self.maxBytes - 20 && read < Self.maxRead
-        }
+        guard room > record.url.utf8.count + 20 else { return isOpen }
         let before = (names, formats, errors)
         let row = HTML.escaped(json: try JSONLine.text(Self.row(record, &names, &formats, &errors)))
         let size =
@@ -45,8 +42,7 @@ struct ReportGallery {
             - before.0.bytes - before.1.bytes - before.2.bytes
         guard size <= room else {
             (names, formats, errors) = before
-            leftOut += 1
-            return true
+            return isOpen
         }
         rows.append(row)
         bytes += size
@@ -55,8 +51,11 @@ struct ReportGallery {
             Item(
                 names: record.stored.map { $0.path?.split(separator: "/").last.map(String.init) },
                 isAnimated: record.stored.lazy.compactMap(\.digest).first?.frames ?? 1 > 1))
-        return true
+        return isOpen
     }
+
+    /// Whether another record may have a row.
+    private var isOpen: Bool { bytes <= Self.maxBytes - Self.leastRoom && read < Self.maxRead }
 
     /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`.
     private static func row(

@@ -29,9 +29,9 @@ extension ReportPage {
 
     /// How many images the page has of how many, and how many pictures.
     private var imagesNote: String {
-        let (shown, all) = (gallery.items.count, gallery.items.count + gallery.leftOut)
+        let (shown, all) = (gallery.items.count, statistics.records)
         var note = ""
-        if gallery.leftOut > 0 {
+        if shown < all {
             note += "This page lists \(shown.grouped) of \(all.grouped) images; larder report --files lists all. "
         }
         guard gallery.pictureCount > 0 else {
