@@ -22,10 +22,10 @@ enum PageStyle {
           background: var(--card); border-bottom: 1px solid var(--line);
         }
         header strong { font-size: 17px; }
-        nav { display: flex; flex-wrap: wrap; gap: 4px 14px; flex: 1; }
+        nav { display: flex; flex-wrap: wrap; gap: 4px 8px; flex: 1; }
         nav .group { display: flex; gap: 2px; }
-        nav .group + .group { padding-left: 12px; border-left: 1px solid var(--line); }
-        nav a { padding: 4px 10px; border-radius: 6px; color: var(--text); text-decoration: none; }
+        nav .group + .group { padding-left: 8px; border-left: 1px solid var(--line); }
+        nav a { padding: 4px 7px; border-radius: 6px; color: var(--text); text-decoration: none; }
         nav a:hover { background: var(--bar); }
         nav a[aria-current] { background: var(--accent); color: var(--back); }
         #connection { color: var(--quiet); font-size: 13px; }
