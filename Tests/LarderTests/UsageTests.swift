@@ -17,6 +17,12 @@ struct UsageTests {
             self.named = named
         }
 
+        /// A command line with words that are empty.
+        init(words: [String], _ named: String...) {
+            self.words = words
+            self.named = named
+        }
+
         /// A refused variant.
         init(variant: String, _ named: String...) {
             words = ["enqueue", "http://a.example/1.jpg", "--variant", variant]
@@ -108,6 +114,23 @@ struct UsageTests {
         Wrong("run u --pipeline p --variant {\"name\":\"v\",\"keySuffix\":\"k\"}", "--pipeline", "--variant"),
     ]
 
+    /// What a script passes for a variable that is not set.
+    static let empty = [
+        Wrong("cache clear --yes --cache=", "cache clear: ", "--cache", "empty"), Wrong("cache trim --cache=", "--cache"),
+        Wrong("enqueue --from=", "--from", "empty"), Wrong("run u --from l --from=", "--from", "empty"),
+        Wrong("transform a --variant v --output=", "--output", "empty"),
+        Wrong("fetch http://a.example/ --output=", "--output", "empty"),
+        Wrong("cache export --batch b --output=", "--output", "empty"), Wrong("report b --output=", "--output", "empty"),
+        Wrong("metrics --textfile=", "--textfile", "empty"), Wrong("status --database=", "--database", "empty"),
+        Wrong("pause --queue=", "--queue", "empty"), Wrong("cache export --batch=", "--batch", "empty"),
+        Wrong(words: ["work", "--cache", ""], "--cache", "empty"),
+        Wrong(words: ["cache", "clear", "--namespace", ""], "--namespace", "empty"),
+        Wrong(words: ["origin", "clear", ""], "an argument is empty"),
+        Wrong(words: ["blocklist", "add", "http://a.example/", ""], "an argument is empty"),
+        Wrong(words: ["enqueue", ""], "enqueue: the URL is empty"),
+        Wrong(words: ["report", ""], "BATCH"), Wrong(words: ["pause", ""], "BATCH"),
+    ]
+
     static let variants = [
         Wrong(context: "{", "--context", "JSON", "line 1, column 2"),
         Wrong(context: #"{"imageTransfomer":[]}"#, "--context", "$.imageTransfomer", "not a known field"),
@@ -183,6 +206,10 @@ struct UsageTests {
     }
 
     @Test(arguments: options) func `wrong option values are refused`(wrong: Wrong) async throws {
+        try await expectRefused(wrong)
+    }
+
+    @Test(arguments: empty) func `empty values and operands are refused`(wrong: Wrong) async throws {
         try await expectRefused(wrong)
     }
 

@@ -9,9 +9,13 @@ struct Arguments: Sendable {
     /// Its settings are used where an option and its variable are missing.
     var file: ConfigurationFile?
 
-    /// - Throws: wrong usage for an unknown option or a missing value.
+    /// - Throws: wrong usage for an unknown option, and for a missing or empty value.
     init(_ words: [[UInt8]], options: [Option], environment: [String: String]) throws(CommandError) {
         let result = try OptionParser(options: options).parse(words)
+        // From an unset variable of a script: an empty path would mean the current directory.
+        for option in options where result.values[option.name, default: []].contains(where: \.isEmpty) {
+            throw .usage("--\(option.name): the value is empty")
+        }
         flags = result.flags
         values = result.values
         operandBytes = result.operands
@@ -53,16 +57,21 @@ struct Arguments: Sendable {
     /// Whether an option is given on the command line, not by its variable.
     func isGiven(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
 
-    /// - Throws: wrong usage for an operand that is not UTF-8.
-    func operands() throws(CommandError) -> [String] {
-        try operandBytes.map { (bytes) throws(CommandError) in try text(bytes, of: "an argument") }
+    /// - Throws: wrong usage for an operand that is empty or not UTF-8.
+    func operands(acceptingEmpty: Bool = false) throws(CommandError) -> [String] {
+        try operandBytes.map { (bytes) throws(CommandError) in
+            guard acceptingEmpty || !bytes.isEmpty else { throw .usage("an argument is empty") }
+            return try text(bytes, of: "an argument")
+        }
     }
 
     /// The operands of `command`.
     ///
     /// - Throws: wrong usage, naming `placeholder`, when there is none.
-    func operands(_ placeholder: String, of command: String) throws(CommandError) -> [String] {
-        let operands = try operands()
+    func operands(
+        _ placeholder: String, of command: String, acceptingEmpty: Bool = false
+    ) throws(CommandError) -> [String] {
+        let operands = try operands(acceptingEmpty: acceptingEmpty)
         guard !operands.isEmpty else { throw .usage("\(command): at least one \(placeholder) is required") }
         return operands
     }
@@ -71,7 +80,7 @@ struct Arguments: Sendable {
     ///
     /// - Throws: wrong usage, naming `placeholder`, when there is none, an empty one, or more than one.
     func operand(_ placeholder: String, of command: String) throws(CommandError) -> String {
-        let operands = try operands()
+        let operands = try operands(acceptingEmpty: true)
         guard operands.count == 1, !operands[0].isEmpty else {
             throw .usage("\(command): exactly one \(placeholder) is required")
         }

@@ -42,6 +42,11 @@ struct URLSource {
         guard !lists.isEmpty || !arguments.operandBytes.isEmpty else {
             throw .usage("\(command): URLs or --from are required")
         }
+        let urls = arguments.operandBytes.dropFirst(count)
+        // Among others an empty URL is a failed item, as in a list.
+        guard !lists.isEmpty || urls.isEmpty || urls.contains(where: { !$0.isEmpty }) else {
+            throw .usage("\(command): the URL is empty")
+        }
         guard lists.count(where: { $0 == "-" }) <= 1 else { throw .usage("\(command): --from - can be given once") }
         for path in lists where path != "-" && !BucketAddress.isBucket(path) {
             guard access(path, R_OK) == 0 else { throw .file("read", path) }
@@ -51,7 +56,7 @@ struct URLSource {
         self.bad = bad
         self.arguments = arguments
         self.stop = stop
-        operands = arguments.operandBytes.dropFirst(count)
+        operands = urls
         paths = lists[...]
         try await openNext()
         ahead = try await next(EnqueueRequest.maxURLs)[...]

@@ -12,7 +12,7 @@ extension Command {
         examples: ["larder cache path https://example.com/a.jpg"],
         options: CachePlace.options
     ) { arguments in
-        let keys = try arguments.operands("KEY", of: "cache path")
+        let keys = try arguments.operands("KEY", of: "cache path", acceptingEmpty: true)
         let place = try CachePlace(arguments)
         for key in keys.map(CacheKey.init) {
             if arguments.flag("json") {

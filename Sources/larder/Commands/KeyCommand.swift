@@ -24,7 +24,7 @@ extension Command {
             Option("suffix", .texts("TEXT"), "the key of an app's own transformer; repeatable"),
         ]
     ) { arguments in
-        let keys = try arguments.operands("KEY", of: "key")
+        let keys = try arguments.operands("KEY", of: "key", acceptingEmpty: true)
         let variants = try VariantJSON.variants(try arguments.list("variant"))
         let suffixes = try arguments.list("suffix")
         let naming = try NamingOption.naming(arguments)
