@@ -26,12 +26,14 @@ extension DirectoryStore {
     /// Deletes every visible file and directory. SDWebImage 5.21.5, `SDDiskCache.removeAllData`, instead deletes and
     /// recreates the directory.
     ///
-    /// - Throws: `StoreError`; `invalidName`, after everything else is deleted, for a name that is not UTF-8.
+    /// - Throws: `StoreError`; `notADirectory` for a directory that is a symbolic link; `invalidName`, after everything
+    ///   else is deleted, for a name that is not UTF-8.
     public func clear(isDryRun: Bool = false, deleted: (CacheEntry) -> Void = { _ in }) throws(StoreError) {
         var directories: [String] = []
         var unnamed: StoreError?
-        let held = try HeldDirectory(layout.directory)
-        try DirectoryWalk(directory: layout.directory, includesHidden: false).visit { (entry) throws(StoreError) in
+        let held = try HeldDirectory(of: layout)
+        let walk = DirectoryWalk(directory: layout.directory, includesHidden: false, followsLink: false)
+        try walk.visit { (entry) throws(StoreError) in
             if !entry.isPathExact {
                 unnamed = unnamed ?? StoreError(.invalidName, "delete", layout.path(named: entry.path))
             } else if entry.isDirectory {

@@ -109,11 +109,13 @@ public struct DirectoryStore: ImageStore {
         return true
     }
 
-    /// Deletes a file and returns whether it existed.
+    /// Deletes a file and returns whether it existed. A directory that is a symbolic link is refused.
     public func remove(named name: String) throws(StoreError) -> Bool {
-        let path = layout.path(named: name)
-        if unlink(path) == 0 { return true }
-        guard errno == ENOENT else { throw StoreError("unlink", path) }
-        return false
+        do throws(StoreError) {
+            return try HeldDirectory(of: layout).unlink(name)
+        } catch {
+            guard error.code == .missing else { throw error }
+            return false
+        }
     }
 }

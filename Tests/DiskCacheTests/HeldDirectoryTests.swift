@@ -33,6 +33,30 @@ struct HeldDirectoryTests {
         #expect(try directory.names(in: "precious") == ["file"] && directory.names(in: "cache") == [])
     }
 
+    @Test func `nothing is deleted through a link to the images, but through one to the root`() throws {
+        let other = try DirectoryStore(opening: directory.path + "/other")
+        try make("other/default/file")
+        try FileManager.default.createDirectory(atPath: directory.path + "/cache", withIntermediateDirectories: true)
+        #expect(symlink("../other/default", directory.path + "/cache/default") == 0)
+        let linked = DirectoryStore(try CacheLayout(root: directory.path + "/cache"))
+        let old = ExpiryPolicy(maxAge: .zero, sparing: .zero)
+        for isDryRun in [true, false] {
+            let error = #expect(throws: StoreError.self) { try linked.clear(isDryRun: isDryRun) }
+            #expect(error?.code == .notADirectory && error?.path == directory.path + "/cache/default")
+            #expect(error?.description.contains("symbolic link") == true)
+            #expect(throws: StoreError.self) { _ = try linked.expire(old, isDryRun: isDryRun) }
+        }
+        #expect(throws: StoreError.self) { _ = try linked.remove(named: "file") }
+        #expect(try directory.names(in: "other/default") == ["file"])
+
+        #expect(symlink("other", directory.path + "/root") == 0)
+        let root = DirectoryStore(try CacheLayout(root: directory.path + "/root"))
+        #expect(try root.remove(named: "file") && !root.remove(named: "file"))
+        try make("other/default/file")
+        try root.clear()
+        #expect(try directory.names(in: "other/default") == [] && other.count() == 0)
+    }
+
     @Test func `the lock of expiry is not taken through a link`() throws {
         let store = try DirectoryStore(opening: directory.path + "/cache")
         try make("precious/file")

@@ -56,6 +56,30 @@ struct CacheCommandTests {
         try fields(try #require(outcome.lines.last))
     }
 
+    @Test func `a namespace that is a link to another cache loses no file`() async throws {
+        try layThree()
+        let linked = directory.file("linked")
+        try FileManager.default.createDirectory(atPath: linked, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: directory.file("cache/.larder-cache-id"), toPath: linked + "/.larder-cache-id")
+        try FileManager.default.createSymbolicLink(
+            atPath: linked + "/default", withDestinationPath: "../cache/default")
+        for words in [
+            ["clear", "--yes"], ["clear", "--dry-run"], ["trim", "--max-age", "0"], ["verify", "--remove", "--yes"],
+        ] {
+            var command = LarderCommand(environment: ["LARDER_HOME": directory.file("home")])
+            command.arguments = ["cache"] + words + ["--cache", linked]
+            let outcome = try await command.run()
+            #expect(outcome.code == 1, "\(words)")
+            #expect(outcome.errorText.contains(linked + "/default is a symbolic link"), "\(outcome.errorText)")
+        }
+        #expect(try names().count == 3)
+        // Reading goes through the link.
+        var command = LarderCommand(environment: ["LARDER_HOME": directory.file("home")])
+        command.arguments = ["cache", "stat", "--cache", linked]
+        #expect(try await command.run().text.hasPrefix("3 files, "))
+    }
+
     @Test func `stat counts files, bytes, formats and ages`() async throws {
         try layThree()
         let outcome = try await larder("stat", "--json")

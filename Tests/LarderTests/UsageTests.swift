@@ -116,11 +116,13 @@ struct UsageTests {
 
     /// What a script passes for a variable that is not set.
     static let empty = [
-        Wrong("cache clear --yes --cache=", "cache clear: ", "--cache", "empty"), Wrong("cache trim --cache=", "--cache"),
+        Wrong("cache clear --yes --cache=", "cache clear: ", "--cache", "empty"),
+        Wrong("cache trim --cache=", "--cache", "empty"),
         Wrong("enqueue --from=", "--from", "empty"), Wrong("run u --from l --from=", "--from", "empty"),
         Wrong("transform a --variant v --output=", "--output", "empty"),
         Wrong("fetch http://a.example/ --output=", "--output", "empty"),
-        Wrong("cache export --batch b --output=", "--output", "empty"), Wrong("report b --output=", "--output", "empty"),
+        Wrong("cache export --batch b --output=", "--output", "empty"),
+        Wrong("report b --output=", "--output", "empty"),
         Wrong("metrics --textfile=", "--textfile", "empty"), Wrong("status --database=", "--database", "empty"),
         Wrong("pause --queue=", "--queue", "empty"), Wrong("cache export --batch=", "--batch", "empty"),
         Wrong(words: ["work", "--cache", ""], "--cache", "empty"),

@@ -70,7 +70,7 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
             var status = stat()
             if lstat(files, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let held = try? HeldDirectory(files) {
                 try? DirectoryWalk(directory: files, includesHidden: true).visit { entry in
-                    try? held.unlink(entry.path)
+                    _ = try? held.unlink(entry.path)
                     return true
                 }
                 rmdir(files)

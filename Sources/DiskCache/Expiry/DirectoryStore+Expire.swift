@@ -8,7 +8,8 @@ extension DirectoryStore {
     /// Reads the attributes of each file once, and a second time directly before it is deleted for its size. Holds 32
     /// bytes for each of the newest files that fit into the size, and each distinct file extension once. A run that is
     /// stopped has deleted only expired files. Hidden files stay; a file whose name is not UTF-8 stays and is reported
-    /// as failed. Source: SDWebImage 5.21.5, `SDDiskCache.removeExpiredData`.
+    /// as failed. A directory that is a symbolic link is refused. Source: SDWebImage 5.21.5,
+    /// `SDDiskCache.removeExpiredData`.
     public func expire(
         _ policy: ExpiryPolicy = ExpiryPolicy(), now: Timestamp = .now, isDryRun: Bool = false,
         deleted: (ExpiredFile) -> Void = { _ in }, progress: (ExpiryReport) -> Bool = { _ in true }
@@ -41,7 +42,7 @@ private struct ExpiryRun: ~Copyable {
     init(_ layout: CacheLayout, _ policy: ExpiryPolicy, now: Timestamp, isDryRun: Bool) throws(StoreError) {
         let isSparing = policy.sparing > .zero
         let isOpen = isSparing ? try OpenMarker.existsForRunningProcess(in: layout.root) : false
-        held = try HeldDirectory(layout.directory)
+        held = try HeldDirectory(of: layout)
         self.layout = layout
         self.policy = policy
         self.isDryRun = isDryRun
@@ -54,7 +55,8 @@ private struct ExpiryRun: ~Copyable {
     mutating func run(
         _ deleted: (ExpiredFile) -> Void, _ progress: (ExpiryReport) -> Bool
     ) throws(StoreError) -> ExpiryReport {
-        try DirectoryWalk(directory: layout.directory, includesHidden: false).visit { (entry) throws(StoreError) in
+        let walk = DirectoryWalk(directory: layout.directory, includesHidden: false, followsLink: false)
+        try walk.visit { (entry) throws(StoreError) in
             guard !entry.isDirectory else { return true }
             check(entry, deleted)
             deleteForSize(deleted)

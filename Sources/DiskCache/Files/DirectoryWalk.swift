@@ -6,6 +6,8 @@ struct DirectoryWalk {
     let directory: String
     /// Whether entries with a hidden name, or below one, are visited.
     let includesHidden: Bool
+    /// Whether `directory` itself may be a symbolic link; not where files are deleted.
+    var followsLink = true
 
     /// Calls `body` with each entry until it returns false. Symbolic links are entries and are not followed.
     ///
@@ -20,7 +22,8 @@ struct DirectoryWalk {
             let isTop = path.isEmpty
             let current = isTop ? directory : directory + "/" + path
             do throws(StoreError) {
-                guard var names = try DirectoryStream(ifPresent: current, following: isTop) else {
+                guard var names = try DirectoryStream(ifPresent: current, following: isTop && followsLink)
+                else {
                     if isTop { throw StoreError("open", current, number: ENOENT) }
                     continue
                 }

@@ -12,26 +12,47 @@ struct HeldDirectory: ~Copyable {
         directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY)
     }
 
-    /// Deletes a file, or a symbolic link itself. A name that does not exist is no error (`unlinkat`).
+    /// Opens the directory of the images. It must not be a symbolic link, which may lead to another cache; the root may
+    /// be one.
+    init(of layout: CacheLayout) throws(StoreError) {
+        let name = layout.naming.directory(of: layout.namespace)
+        let root = try Descriptor(opening: layout.root, O_RDONLY | O_DIRECTORY)
+        let number = retrying { openat(root.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        guard number >= 0 else {
+            let code = errno
+            var status = stat()
+            if fstatat(root.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFLNK {
+                throw StoreError(
+                    .notADirectory, "delete files below", layout.directory,
+                    cause: "it is a symbolic link, and may lead to another cache")
+            }
+            throw StoreError("open", layout.directory, number: code)
+        }
+        path = layout.directory
+        directory = Descriptor(owning: number)
+    }
+
+    /// Deletes a file, or a symbolic link itself, and returns whether it existed (`unlinkat`).
     ///
     /// - Parameter name: relative to the directory.
-    func unlink(_ name: String) throws(StoreError) { try remove(name, flags: 0, "unlink", accepting: [ENOENT]) }
+    @discardableResult
+    func unlink(_ name: String) throws(StoreError) -> Bool {
+        try remove(name, flags: 0, "unlink", accepting: [ENOENT])
+    }
 
     /// Deletes a directory if it is empty (`unlinkat`).
     func rmdir(_ name: String) throws(StoreError) {
-        try remove(name, flags: AT_REMOVEDIR, "rmdir", accepting: [ENOENT, ENOTEMPTY, EEXIST])
+        _ = try remove(name, flags: AT_REMOVEDIR, "rmdir", accepting: [ENOENT, ENOTEMPTY, EEXIST])
     }
 
     private func remove(
         _ name: String, flags: Int32, _ call: String, accepting accepted: [Int32]
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Bool {
         var parts = name.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-        guard let last = parts.popLast() else { return }
-        if try !inParent(parts[...], of: directory.number, { unlinkat($0, last, flags) == 0 }),
-            !accepted.contains(errno)
-        {
-            throw StoreError(call, path + "/" + name)
-        }
+        guard let last = parts.popLast() else { return false }
+        if try inParent(parts[...], of: directory.number, { unlinkat($0, last, flags) == 0 }) { return true }
+        guard accepted.contains(errno) else { throw StoreError(call, path + "/" + name) }
+        return false
     }
 
     /// Opens one directory after the other, none of which may be a link.

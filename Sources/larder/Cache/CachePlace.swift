@@ -85,10 +85,15 @@ struct CachePlace {
 
     /// The place of a command that deletes files.
     ///
-    /// - Throws: a `CommandError` when the cache does not exist, or when the root has no cache id, which Larder writes
-    ///   when it first stores to it.
+    /// - Throws: a `CommandError` when the cache does not exist, when the root has no cache id, which Larder writes when
+    ///   it first stores to it, or when the directory of the images is a symbolic link, which may lead to another cache.
     init(ofOwn arguments: Arguments) async throws {
         try self.init(ofExisting: arguments)
+        var status = stat()
+        if let paths, lstat(paths.directory, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
+            throw CommandError.larder(
+                .file, "\(paths.directory) is a symbolic link, and may lead to another cache; nothing was deleted")
+        }
         guard try await !hasID() else { return }
         throw CommandError.larder(
             .file, "\(root) is not a cache of Larder: it has no \(CacheID.fileName); nothing was deleted")
