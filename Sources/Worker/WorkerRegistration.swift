@@ -52,9 +52,15 @@ struct WorkerRegistration: Sendable {
     /// The drain to which this worker leaves the queue; its registration has then ended. Nil when it is to work.
     func otherDrain() async throws(QueueError) -> OtherDrain? {
         guard configuration.yields, configuration.end == .drained else { return nil }
-        guard let other = try await session.startDrain(of: configuration.queue) else { return nil }
-        try await session.stop()
-        return other
+        do throws(QueueError) {
+            guard let other = try await session.startDrain(of: configuration.queue) else { return nil }
+            try await session.stop()
+            return other
+        } catch {
+            // Else a queue that does not exist would leave a worker that counts as lost for a day.
+            if !error.isTransient { try? await session.stop() }
+            throw error
+        }
     }
 
     /// Works until `WorkerState` has a reason to end. All tasks that it started have ended when it returns.

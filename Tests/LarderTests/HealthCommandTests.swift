@@ -26,6 +26,15 @@ struct HealthCommandTests {
         #expect(try await !findings().own)
     }
 
+    @Test func `a worker of a queue that does not exist leaves no worker`() async throws {
+        let scene = try await Scene()
+        for words in [["--drain"], ["--drain", "--parallel"], []] {
+            let outcome = try await scene.larder(["work", "--queue", "typo"] + words).run()
+            #expect(outcome.code == 1 && outcome.errorText.contains("unknown queue \"typo\""), "\(outcome.errorText)")
+        }
+        #expect(try await scene.sql("SELECT count(*) FROM larder.worker WHERE state <> 'stopped'") == "0")
+    }
+
     @Test func `a paused batch is a note`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "spring")
