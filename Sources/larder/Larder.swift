@@ -58,7 +58,7 @@ struct Larder {
             do {
                 return try await command.run(arguments)
             } catch {
-                if let remedy = await UnknownPipeline.remedy(error, arguments) {
+                if let remedy = await UnknownName.remedy(error, arguments) {
                     throw CommandError(error).adding(remedy)
                 }
                 let login = RequiredRole.login((try? Settings(arguments))?.databaseURL)

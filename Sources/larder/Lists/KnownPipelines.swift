@@ -17,7 +17,7 @@ struct KnownPipelines {
             good.reserveCapacity(items.count)
             for item in items {
                 if let name = item.settings.pipeline, try await !exists(name, in: queue) {
-                    if names == nil { names = await UnknownPipeline.names(in: queue) }
+                    if names == nil { names = await UnknownName.pipelines(in: queue) }
                     let near = NearestWord.question(name, among: names ?? [])
                     let line = BadLine(line: item.line, message: "unknown pipeline '\(name)'\(near)")
                     try bad.add(line, of: source.list ?? "")
