@@ -49,6 +49,7 @@ struct UsageTests {
         Wrong("--database postgresql:///a pause b", "'--database' precedes the command", "larder COMMAND [OPTION]"),
         Wrong("stauts", "'stauts'", "did you mean 'status'?"), Wrong("cache lst", "did you mean 'cache list'?"),
         Wrong("help enqeue", "did you mean 'enqueue'?"),
+        Wrong("enqueue -", "enqueue: '-' is not a URL", "--from -"), Wrong("run http://a.example/ -", "--from -"),
         Wrong("db", "db", "start", "stop", "status", "url"), Wrong("db nonsense", "start"),
         Wrong("run", "run", "--from"), Wrong("enqueue", "enqueue", "--from"), Wrong("run --", "run"),
         Wrong("report", "BATCH"), Wrong("report a b", "BATCH"), Wrong("status a b", "BATCH"), Wrong("key", "KEY"),

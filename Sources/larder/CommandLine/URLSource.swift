@@ -47,6 +47,9 @@ struct URLSource {
         guard !lists.isEmpty || urls.isEmpty || urls.contains(where: { !$0.isEmpty }) else {
             throw .usage("\(command): the URL is empty")
         }
+        guard !urls.contains(Array("-".utf8)) else {
+            throw .usage("\(command): '-' is not a URL; '--from -' reads standard input")
+        }
         guard lists.count(where: { $0 == "-" }) <= 1 else { throw .usage("\(command): --from - can be given once") }
         for path in lists where path != "-" && !BucketAddress.isBucket(path) {
             guard access(path, R_OK) == 0 else { throw .file("read", path) }
