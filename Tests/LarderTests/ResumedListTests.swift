@@ -63,6 +63,7 @@ struct ResumedListTests {
         let outcome = try await scene.larder("enqueue", "--json", "--batch", "nightly", "--from", list)
         #expect(outcome.code == 1)
         #expect(try outcome.error.message.contains("URL 2 of that list is 'http://a.example/1'"))
+        #expect(try outcome.error.message.hasSuffix("; batch nightly is open and contains the URLs enqueued before"))
         #expect(try await scene.sql("SELECT total FROM larder.progress") == "2")
     }
 }

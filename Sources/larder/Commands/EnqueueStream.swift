@@ -63,8 +63,8 @@ struct EnqueueStream {
             try? await queue.seal(.id(batch))
             throw other.error.adding("this run is sealed now; the same command opens the next one")
         } catch {
-            let error = (error as? OtherList)?.error ?? CommandError(error)
-            throw await error.adding(stateAfterError(of: batch))
+            let other = (error as? OtherList)?.error
+            throw await (other ?? CommandError(error)).adding(stateAfterError(of: batch, continues: other == nil))
         }
     }
 
@@ -160,9 +160,11 @@ struct EnqueueStream {
         return .larder(.other, "stopped by a signal\(place), \(count.counted("URL")) enqueued")
     }
 
-    private func stateAfterError(of batch: Int64) async -> String {
+    /// - Parameter continues: whether the same command can enqueue the rest.
+    private func stateAfterError(of batch: Int64, continues: Bool) async -> String {
         if let name = options.template.batch {
-            return "batch \(name) is open and contains the URLs enqueued before; the same command continues there"
+            return "batch \(name) is open and contains the URLs enqueued before"
+                + (continues ? "; the same command continues there" : "")
         }
         let isSealed = (try? await queue.seal(.id(batch))) != nil
         return "batch \(batch) is \(isSealed ? "sealed" : "open") and contains the URLs enqueued before"
