@@ -147,15 +147,16 @@ WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers > 0 AND q.running =
       WHERE b.finished_at IS NULL AND t.folded_at > clock_timestamp() - interval '20 s'))
 UNION ALL
 SELECT 'error', 'a schedule fails', format('%s, at %s: %s', s.name, to_char(s.last_at, 'YYYY-MM-DD HH24:MI:SS TZ'),
-    s.last_error), 'correct what the error says, then larder.schedule_run() runs it now'
+    s.last_error),
+    format('correct what the error says, then ''larder schedule run %s'' or larder.schedule_run() runs it now', s.name)
 FROM larder_data.schedule s WHERE s.last_error IS NOT NULL AND s.waiting_for IS NULL AND s.paused_at IS NULL
 UNION ALL
 -- A run may well take longer than the time between two of them; an hour later it hardly ends by itself.
 SELECT CASE WHEN s.next_at < clock_timestamp() - interval '1 hour' THEN 'warning' ELSE 'info' END,
     'a schedule waits',
     format('%s, since %s: %s', s.name, to_char(s.next_at, 'YYYY-MM-DD HH24:MI:SS TZ'), s.last_error),
-    format('its run follows the end of batch %s: larder.progress says what that waits for, '
-        'larder.batch_cancel(''%s'') ends it', s.waiting_for, s.waiting_for)
+    format('its run follows the end of batch %s: ''larder status %s'' or larder.progress says what that waits for, '
+        '''larder cancel %s'' or larder.batch_cancel() ends it', s.waiting_for, s.waiting_for, s.waiting_for)
 FROM larder_data.schedule s
 WHERE s.waiting_for IS NOT NULL AND s.paused_at IS NULL AND NOT EXISTS (
     SELECT FROM larder_data.due_schedule d WHERE d.id = s.id)
@@ -179,18 +180,18 @@ FROM (SELECT count(*) AS n, min(x.due_at) AS due_at FROM (
 WHERE w.n > 0
 UNION ALL
 SELECT 'info', 'a schedule is paused', format('%s, since %s', s.name, to_char(s.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
-    'larder.schedule_resume() resumes it'
+    format('''larder schedule resume %s'' or larder.schedule_resume() resumes it', s.name)
 FROM larder_data.schedule s WHERE s.paused_at IS NOT NULL
 UNION ALL
 SELECT 'info', 'a queue is paused',
     format('queue %s, since %s by %s', q.name, to_char(q.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ'), q.paused_by),
-    'larder.queue_resume() resumes it'
+    format('''larder resume --queue %s'' or larder.queue_resume() resumes it', q.name)
 FROM larder_data.queue q WHERE q.paused_at IS NOT NULL
 UNION ALL
 SELECT 'info', 'a batch is paused',
     format('%s, since %s by %s', coalesce(b.name, b.id::text), to_char(b.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ'),
         b.paused_by),
-    'larder.batch_resume() resumes it'
+    format('''larder resume %s'' or larder.batch_resume() resumes it', coalesce(b.name, b.id::text))
 FROM (SELECT x.id, x.name, x.paused_at, x.paused_by FROM larder_data.batch x
       WHERE x.finished_at IS NULL AND x.paused_at IS NOT NULL AND x.cancelled_at IS NULL
       ORDER BY x.paused_at LIMIT 20) AS b
@@ -198,12 +199,14 @@ UNION ALL
 SELECT 'info', 'a queue is at its limit',
     CASE q.limit_reached WHEN 'max_running' THEN format('queue %s, %s jobs run, max_running is %s', q.queue, q.running,
         q.max_running) ELSE format('queue %s, max_rate is %s jobs per second', q.queue, q.max_rate) END,
-    'its ready jobs wait for that; larder.queue_limit() changes the limits'
+    format('its ready jobs wait for that; ''larder queue limit %s'' or larder.queue_limit() changes the limits',
+        q.queue)
 FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.limit_reached IS NOT NULL
 UNION ALL
 SELECT 'warning', 'jobs have crashed',
     format('%s%s, lost with too many workers', s.n, CASE WHEN s.n = 1000 THEN ' or more' END),
-    'find out why the workers die, then larder.retry(job) or larder.cancel(job)'
+    'find out why the workers die, then ''larder retry --job N'' or ''larder cancel --job N'', in SQL '
+        'larder.retry(job) or larder.cancel(job)'
 FROM (SELECT count(*) AS n FROM (SELECT FROM larder_data.suspended x WHERE x.reason = 'crashed' LIMIT 1000) AS x) AS s
 WHERE s.n > 0
 UNION ALL

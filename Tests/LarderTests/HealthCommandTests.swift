@@ -50,6 +50,23 @@ struct HealthCommandTests {
         #expect(try await !scene.larder("health").text.contains("a batch is paused"))
     }
 
+    @Test func `status names a paused queue and the command that resumes it, as health does`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "http://a.example/1", "--batch", "spring")
+        #expect(try await scene.larder("pause", "--queue", "default").code == 0)
+        let line = "\nqueue default is paused and has 1 open item; 'larder resume --queue default' resumes it\n"
+        for words in [["status"], ["status", "spring"]] {
+            let text = try await scene.larder(words).run().text
+            #expect(text.contains("sealed, 0% 0/1") && text.contains(line), "\(text)")
+        }
+        let health = try await scene.larder("health").text
+        #expect(health.contains("('larder resume --queue default' or larder.queue_resume() resumes it)"), "\(health)")
+        _ = try await scene.larder("pause", "spring")
+        #expect(try await scene.larder("health").text.contains("('larder resume spring' or larder.batch_resume() "))
+        _ = try await scene.larder("resume", "--queue", "default")
+        #expect(try await !scene.larder("status").text.contains("is paused"))
+    }
+
     @Test func `metrics are written for a textfile collector as promtool wants them`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))

@@ -8,8 +8,8 @@ extension Command {
         summary: "Print the progress of all batches or of one, or a job with its attempts",
         discussion: """
             BATCH is a name or a number. Without it the newest 100 batches are printed, newest first. --watch redraws the
-            lines on a terminal, and elsewhere prints a line at each change. While jobs are open, queues at their limit and
-            held origins are listed as well, as with --health. 'status job:N' is 'status --job N'.
+            lines on a terminal, and elsewhere prints a line at each change. While jobs are open, paused queues, queues
+            at their limit and held origins are listed as well, as with --health. 'status job:N' is 'status --job N'.
             """,
         examples: ["larder status", "larder status spring --watch", "larder status --job 17 --json"],
         options: [

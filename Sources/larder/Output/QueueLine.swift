@@ -19,12 +19,19 @@ enum QueueLine {
         return limits.isEmpty ? "no limit" : limits.joined(separator: ", ")
     }
 
-    /// A line for each queue whose ready jobs wait for its limit; empty for a login that may not read the queues.
+    /// A line for each queue that is paused with open items, or whose ready jobs wait for its limit; empty for a login
+    /// that may not read the queues.
     static func waiting(in queue: PostgresJobQueue) async throws(QueueError) -> [String] {
         do throws(QueueError) {
-            return try await queue.queues().filter { $0.hasReady && !$0.isPaused && $0.reachedLimit != nil }.map {
-                "queue \($0.name) is at its limit (\(limits($0.maxRunning, $0.maxRate)), \($0.running) run), its ready jobs "
-                    + "wait; 'larder queue limit \($0.name)' changes that"
+            return try await queue.queues().compactMap { queue in
+                if queue.isPaused {
+                    guard queue.openItems > 0 else { return nil }
+                    return "queue \(queue.name) is paused and has \(queue.openItems.counted("open item")); "
+                        + "'larder resume --queue \(queue.name)' resumes it"
+                }
+                guard queue.hasReady, queue.reachedLimit != nil else { return nil }
+                return "queue \(queue.name) is at its limit (\(limits(queue.maxRunning, queue.maxRate)), "
+                    + "\(queue.running) run), its ready jobs wait; 'larder queue limit \(queue.name)' changes that"
             }
         } catch {
             guard error.isDenied else { throw error }
