@@ -260,8 +260,10 @@ CREATE VIEW larder.maintenance AS
 SELECT t.task, t.kind, t.every, t.next_at, t.failed_at, t.last_error FROM larder_data.current_task t ORDER BY t.place;
 COMMENT ON VIEW larder.maintenance IS 'The maintenance tasks, when each is next due, and its error while it fails.';
 
-CREATE FUNCTION larder.remaining(batch text DEFAULT NULL, queue text DEFAULT 'default')
-RETURNS TABLE (has_ready boolean, has_running boolean, has_suspended boolean, next_due_ms bigint)
+CREATE FUNCTION larder.remaining(batch text DEFAULT NULL, queue text DEFAULT 'default', counted boolean DEFAULT false)
+RETURNS TABLE (
+    has_ready boolean, has_running boolean, has_suspended boolean, next_due_ms bigint, scheduled bigint
+)
 LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
@@ -283,7 +285,11 @@ BEGIN
             (SELECT greatest(extract(epoch FROM s.run_at - clock_timestamp()) * 1000, 0)::bigint
              FROM larder_data.scheduled s, LATERAL (
                 SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j
-             ORDER BY s.run_at LIMIT 1);
+             ORDER BY s.run_at LIMIT 1),
+            CASE WHEN counted THEN (SELECT count(*) FROM (
+                SELECT FROM larder_data.scheduled s, LATERAL (
+                    SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j
+                LIMIT 10000) AS c) END;
         RETURN;
     END IF;
     RETURN QUERY
@@ -305,12 +311,14 @@ BEGIN
             OR EXISTS (SELECT FROM larder_data.late_enqueue x WHERE x.batch_id = wanted_batch),
         EXISTS (SELECT FROM mine m JOIN larder_data.suspended s ON s.job_id = m.id),
         (SELECT greatest(extract(epoch FROM s.run_at - clock_timestamp()) * 1000, 0)::bigint
-         FROM mine m JOIN larder_data.scheduled s ON s.job_id = m.id ORDER BY s.run_at LIMIT 1);
+         FROM mine m JOIN larder_data.scheduled s ON s.job_id = m.id ORDER BY s.run_at LIMIT 1),
+        CASE WHEN counted THEN (
+            SELECT count(*) FROM mine m JOIN larder_data.scheduled s ON s.job_id = m.id) END;
 END $$;
 COMMENT ON FUNCTION larder.remaining IS
     'What is left of a batch, in any queue, or of a queue. has_ready: a worker may claim it, now or as soon as the '
     'limits of its queue allow it, so not in a paused queue or batch; of a queue also that a schedule is due. '
-    'next_due_ms: time until the next scheduled job. '
+    'next_due_ms: time until the next scheduled job. scheduled: with counted their number, of a queue at most 10,000. '
     'For a batch it reads the live jobs.';
 
 -- Waiting is a procedure: each look is a transaction of its own, because a function would hold one snapshot and with

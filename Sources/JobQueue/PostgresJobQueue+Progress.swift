@@ -52,16 +52,21 @@ extension PostgresJobQueue {
     ///
     /// For a queue it probes a few indexes; for a batch it reads the live jobs of the batch, so check `progress(of:)`
     /// first. Throws `.unknownQueue` or `.unknownBatch`.
+    ///
+    /// - Parameter counted: whether the scheduled jobs are counted; false by default.
     public func remaining(
-        of batch: Int64? = nil, queue: String = "default"
+        of batch: Int64? = nil, queue: String = "default", counted: Bool = false
     ) async throws(QueueError) -> Remaining {
         try await ask(
-            "SELECT has_ready, has_running, has_suspended, next_due_ms FROM larder.remaining($1, $2)",
-            [.text(batch.map(String.init)), .text(queue)]
+            """
+            SELECT has_ready, has_running, has_suspended, next_due_ms, scheduled
+            FROM larder.remaining($1, $2, counted => \(counted))
+            """, [.text(batch.map(String.init)), .text(queue)]
         ) { rows throws(QueueError) in
             Remaining(
                 hasReady: rows.flag(0, 0) ?? false, hasRunning: rows.flag(0, 1) ?? false,
-                hasSuspended: rows.flag(0, 2) ?? false, nextDue: rows.integer(0, 3).map { .milliseconds($0) })
+                hasSuspended: rows.flag(0, 2) ?? false, nextDue: rows.integer(0, 3).map { .milliseconds($0) },
+                scheduled: rows.integer(0, 4).map { Int($0) })
         }
     }
 

@@ -218,6 +218,9 @@ struct OriginTests {
             #expect(text.contains("b (1): sealed, 0% 0/1"))
             #expect(text.contains("\norigin \(name) is held until 2"), "\(text)")
         }
+        let cleared = try await scene.larder("origin", "clear", scene.origin.url("/")).text
+        #expect(cleared.hasPrefix("1 origin cleared\njobs of \(name) that were deferred run from 2"), "\(cleared)")
+        _ = try await scene.larder("origin", "hold", scene.origin.url("/"), "--for", "30m")
         // Every line is a batch.
         #expect(try await status("--json").lines.count == 1)
         #expect(try await status("b", "--json").lines.count == 1)

@@ -143,6 +143,10 @@ struct WorkTests {
         let outcome = try await scene.larder("work", "--drain", "--json")
         #expect(outcome.code == 4)
         #expect(try fields(try #require(outcome.lines.last))["left"] as? String == "later")
+        #expect(outcome.errorText.contains("queue default: 1 job is due later, at 20"), "\(outcome.errorText)")
+        _ = try await scene.larder("enqueue", "--at", "+2h", "http://a.example/1", "http://a.example/2")
+        let three = try await scene.larder("work", "--drain", "--quiet").errorText
+        #expect(three.contains("queue default: 3 jobs are due later, the first at 20"), "\(three)")
         #expect(scene.origin.requests.isEmpty)
     }
 

@@ -115,6 +115,8 @@ public struct Remaining: Sendable {
     public let hasSuspended: Bool
     /// Time until the next scheduled job is due, zero when it is overdue; nil when none is scheduled.
     public let nextDue: Duration?
+    /// The scheduled jobs, of a queue at most 10,000; nil unless they were to be counted.
+    public let scheduled: Int?
 
     /// True when nothing is ready, running or scheduled.
     public var isDrained: Bool { !hasReady && !hasRunning && nextDue == nil }

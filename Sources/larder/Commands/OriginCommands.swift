@@ -42,10 +42,15 @@ extension Command {
     ) { arguments in
         let operands = try arguments.operands()
         let queue = try await Settings(arguments).openQueue()
+        let held = try await HeldOriginLine.visible(in: queue)
         var cleared = 0
         if operands.isEmpty { cleared = try await queue.clearOrigin() }
         for operand in operands { cleared += try await queue.clearOrigin(operand) }
         try Console.show(["cleared": cleared], arguments, "\(cleared.counted("origin")) cleared")
+        if !arguments.flag("json") {
+            let rest = Set(try await HeldOriginLine.visible(in: queue).map(\.origin))
+            for line in HeldOriginLine.deferred(held.filter { !rest.contains($0.origin) }) { Console.line(line) }
+        }
         return .done
     }
 }

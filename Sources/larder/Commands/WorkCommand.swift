@@ -126,6 +126,7 @@ extension Command {
             do {
                 let held = try await HeldWork(of: configuration.queue, in: queue)
                 for line in held.lines { log.say("held", .warning, line) }
+                if summary.left == .later, let line = held.later() { log.say("later", .info, line) }
                 if summary.left != .nothing {
                     for line in try await HeldOriginLine.all(in: queue) { log.say("origin_held", .warning, line) }
                 }

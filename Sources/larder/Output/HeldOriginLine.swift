@@ -12,6 +12,14 @@ enum HeldOriginLine {
         }
     }
 
+    /// When the jobs of the first 20 of these cleared origins run: their times stay.
+    static func deferred(_ cleared: [HeldOrigin], now: Date = .now) -> [String] {
+        cleared.filter { !$0.isGivenUp && $0.remaining > .zero }.prefix(20).map { held in
+            "jobs of \(held.origin) that were deferred run from \(end(held, now)) on; 'larder retry --job N' runs one "
+                + "at once"
+        }
+    }
+
     /// The origins that are held or given up; empty for a login without permission to read them.
     static func visible(in queue: PostgresJobQueue) async throws(QueueError) -> [HeldOrigin] {
         do throws(QueueError) {
