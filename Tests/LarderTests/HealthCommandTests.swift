@@ -20,8 +20,10 @@ struct HealthCommandTests {
         }
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))
         let waiting = try await findings()
-        #expect(waiting.own && waiting.code == 1)
-        #expect(try await findings("--errors-only").own)
+        #expect(waiting.own && waiting.code == 0)
+        #expect(try await scene.larder("status", "--health").code == 0, "the same rule")
+        let strict = try await findings("--warnings")
+        #expect(strict.own && strict.code == 1)
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await !findings().own)
     }

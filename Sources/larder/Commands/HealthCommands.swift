@@ -5,18 +5,17 @@ extension Command {
         words: ["health"], operands: "",
         summary: "Print what is wrong with the queue, its workers and its database",
         discussion: """
-            Prints nothing but 'nothing is wrong' when all is well. The exit code is 0 then and for notes (info), and 1 for an
-            error or a warning, such as jobs that wait and no worker; --errors-only leaves warnings at 0.
+            Prints nothing but 'nothing is wrong' when all is well. The exit code is 1 for an error, as that of 'status
+            --health' and 'doctor'; with --warnings also for a warning, such as jobs that wait and no worker.
             """,
-        examples: ["larder health", "larder health --json --errors-only"],
+        examples: ["larder health", "larder health --json --warnings"],
         options: [
-            Option("errors-only", "end with exit code 0 for warnings"), Settings.databaseOption,
+            Option("warnings", "end with exit code 1 for a warning, too"), Settings.databaseOption,
         ]
     ) { arguments in
         let queue = try await Settings(arguments).openQueue()
-        let code = try await HealthLine.showAll(of: queue, arguments)
-        guard code == .done, !arguments.flag("errors-only") else { return code }
-        return try await HealthLine.all(of: queue).contains { $0.severity == .warning } ? .failed : .done
+        return try await HealthLine.showAll(
+            of: queue, arguments, failing: arguments.flag("warnings") ? [.error, .warning] : [.error])
     }
 
     static let metrics = Command(

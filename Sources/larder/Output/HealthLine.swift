@@ -1,7 +1,7 @@
 import FoundationEssentials
 import JobQueue
 
-/// One finding of `status --health`.
+/// One finding of `health` and `status --health`.
 struct HealthLine {
     /// Most severe first.
     static let severities = [HealthFinding.Severity.error, .warning, .info]
@@ -21,12 +21,16 @@ struct HealthLine {
 }
 
 extension HealthLine {
-    /// Prints what is wrong, the most severe first; the exit code is 1 for an error.
-    static func showAll(of queue: PostgresJobQueue, _ arguments: Arguments) async throws -> ExitCode {
+    /// Prints what is wrong, the most severe first.
+    ///
+    /// - Parameter severities: those of findings for which the exit code is 1; of an error by default.
+    static func showAll(
+        of queue: PostgresJobQueue, _ arguments: Arguments, failing severities: [HealthFinding.Severity] = [.error]
+    ) async throws -> ExitCode {
         let lines = try await all(of: queue)
         if lines.isEmpty && !arguments.flag("json") { Console.line("nothing is wrong") }
         for line in lines { try line.show(arguments) }
-        return lines.contains { $0.severity == .error } ? .failed : .done
+        return lines.contains { severities.contains($0.severity) } ? .failed : .done
     }
 
     static func all(of queue: PostgresJobQueue) async throws(QueueError) -> [HealthLine] {
