@@ -1,9 +1,10 @@
+import Foundation
 import TestSupport
 import Testing
 
 @testable import larder
 
-/// Output shows no passwords of URLs; only the cache key keeps them.
+/// Output shows no passwords of URLs and, where no program passes them back, no signatures. JSON has exact keys.
 @Suite(.timeLimit(.minutes(5)))
 struct ShownURLTests {
     @Test func `reports and run show no userinfo`() async throws {
@@ -53,6 +54,46 @@ struct ShownURLTests {
             #expect(report.text.contains("missing.jpg") && !report.text.contains("s3cret"), "\(format)")
         }
         #expect(try await scene.larder("report", "spring", "--files", "--json").text.contains(url))
+    }
+
+    @Test func `cache keys hide passwords and signatures, and are exact in JSON`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/good.jpg?X-Amz-Signature=s3cret", .body(try TestImage.bytes("plain.jpg")))
+        let url = "http://user:s3cret@127.0.0.1:\(scene.origin.port)/good.jpg?X-Amz-Signature=s3cret"
+        let shown = scene.origin.url("/good.jpg?X-Amz-Signature=***")
+        let run = try await scene.larder(["run", "--json", "--batch", "spring", url, "--variant", Variants.small]).run()
+        #expect(try RunLines(run).jobs.first?.original?.key == url)
+        let json = try await scene.larder("report", "spring", "--files", "--json").lines.map { try JobLine($0) }
+        #expect(json.first?.original?.key == url)
+        let files = try await scene.larder("report", "spring", "--files").lines.map { $0.split(separator: "\t") }
+        #expect(files.count == 2 && files.allSatisfy { $0[0] == shown } && files[0][1] == shown, "\(files)")
+        for words in [["--files"], ["--format", "csv"], ["--format", "html"]] {
+            let report = try await scene.larder(["report", "spring"] + words).run()
+            #expect(report.code == 0 && report.text.contains("=***") && !report.text.contains("s3cret"), "\(words)")
+        }
+        let mail = try await scene.larder("report", "spring", "--mail", "ops@example.com").text
+        let parts = mail.components(separatedBy: "Content-Transfer-Encoding: base64\n\n").dropFirst()
+        #expect(parts.count == 3)
+        for part in parts {
+            let base64 = part.components(separatedBy: "\n--")[0]
+            let data = try #require(Data(base64Encoded: base64, options: .ignoreUnknownCharacters))
+            #expect(!String(decoding: data, as: UTF8.self).contains("s3cret"))
+        }
+    }
+
+    @Test func `answers about URLs hide signatures in text, and have the URL in JSON`() async throws {
+        let scene = try await Scene()
+        let url = "http://a.example/1.jpg?X-Amz-Signature=s3cret"
+        let shown = "http://a.example/1.jpg?X-Amz-Signature=***"
+        let dry = try await scene.larder("enqueue", "--dry-run", url)
+        #expect(dry.lines.first == "inserted\t\(shown)")
+        #expect(try await scene.larder("blocklist", "add", url).text == "blocked: \(shown)\n")
+        #expect(try fields(try await scene.larder("blocklist", "list", "--json").text)["url"] as? String == url)
+        #expect(try await scene.larder("blocklist", "remove", url).text == "removed: \(shown)\n")
+        let absent = try await scene.larder("blocklist", "remove", url)
+        #expect(absent.code == 1 && absent.errorText == "larder: \(shown) is not blocked\n")
+        let wrong = try await scene.larder("blocklist", "add", "ftp" + url)
+        #expect(wrong.code == 2 && !wrong.errorText.contains("s3cret"), "\(wrong.errorText)")
     }
 
     private func shown(_ scene: Scene) -> [String] {

@@ -64,7 +64,7 @@ struct TableExport {
             else { continue }
             guard let image = try await pixels(of: CacheKey(file.key)) else {
                 counts.missing += 1
-                Console.note("larder: not in the cache, or not an image: \(ShownURL.text(file.key))")
+                Console.note("larder: not in the cache, or not an image: \(ShownURL.masked(file.key))")
                 continue
             }
             let target: ImageTable
@@ -81,7 +81,7 @@ struct TableExport {
                 counts.otherSize += 1
                 Console.note(
                     "larder: \(image.width) × \(image.height) pixels, not the size of the table: "
-                        + ShownURL.text(file.key))
+                        + ShownURL.masked(file.key))
                 continue
             }
             try await store(image, of: file, record, in: target)

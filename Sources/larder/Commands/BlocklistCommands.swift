@@ -37,14 +37,15 @@ extension Command {
         let block = try BlockRequest(arguments)
         let urls = try BlockableURL.operands(of: arguments, "blocklist add")
         for url in urls where !BlockableURL.isURL(url) {
-            throw CommandError.usage("blocklist add: '\(ShownURL.text(url))' is not an http or https URL")
+            throw CommandError.usage("blocklist add: '\(ShownURL.masked(url))' is not an http or https URL")
         }
         let queue = try await Settings(arguments).openQueue()
         for start in stride(from: 0, to: urls.count, by: PostgresJobQueue.maxBlockedURLs) {
             try await block.add(Array(urls[start...].prefix(PostgresJobQueue.maxBlockedURLs)), to: queue)
         }
-        for url in urls.map(ShownURL.text) {
-            try Console.show(["url": url, "blocked": true], arguments, "blocked: \(url)")
+        for url in urls {
+            let line: JSONObject = ["url": ShownURL.text(url), "blocked": true]
+            try Console.show(line, arguments, "blocked: \(ShownURL.masked(url))")
         }
         return .done
     }
@@ -62,9 +63,10 @@ extension Command {
         for url in urls {
             let wasBlocked = try await queue.unblock(url)
             if !wasBlocked { code = .failed }
-            let shown = ShownURL.text(url)
+            let shown = ShownURL.masked(url)
             if wasBlocked || arguments.flag("json") {
-                try Console.show(["url": shown, "removed": wasBlocked], arguments, "removed: \(shown)")
+                let line: JSONObject = ["url": ShownURL.text(url), "removed": wasBlocked]
+                try Console.show(line, arguments, "removed: \(shown)")
             } else {
                 Console.note("larder: \(shown) is not blocked")
             }
@@ -108,7 +110,7 @@ extension Command {
                 chunk.append(url)
             } else if let line {
                 refused += 1
-                let start = ShownURL.text(String(decoding: line.prefix(60), as: UTF8.self))
+                let start = ShownURL.masked(String(decoding: line.prefix(60), as: UTF8.self))
                 let reason = line.count > BlockableURL.limit ? "longer than 8192 bytes" : "not an http or https URL"
                 Console.note("larder: \(name), line \(lines.number): \(reason): \(LogValue.oneLine(start))")
             }

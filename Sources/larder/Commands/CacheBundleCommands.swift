@@ -51,10 +51,10 @@ extension Command {
                 }
             } else if entry != nil {
                 changed += 1
-                Console.note("larder: changed since the batch stored it: \(file.key)")
+                Console.note("larder: changed since the batch stored it: \(ShownURL.masked(file.key))")
             } else {
                 missing += 1
-                Console.note("larder: no longer in the cache: \(file.key)")
+                Console.note("larder: no longer in the cache: \(ShownURL.masked(file.key))")
             }
             progress.count()
         }

@@ -147,7 +147,7 @@ struct EnqueueStream {
                     .file,
                     """
                     \(list) is not the list that the batch was filled from: URL \(progress.urls) of that list is \
-                    '\(ShownURL.text(progress.lastURL))'
+                    '\(ShownURL.masked(progress.lastURL))'
                     """))
         }
         let origin = list == "-" ? "standard input" : list

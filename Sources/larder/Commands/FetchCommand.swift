@@ -59,7 +59,7 @@ extension Command {
         }
         let status = response.status ?? 0
         var line: JSONObject = [
-            "url": ShownURL.text(url), "httpStatus": status, "bytes": response.bytes, "redirects": response.redirects,
+            "url": ShownURL.masked(url), "httpStatus": status, "bytes": response.bytes, "redirects": response.redirects,
             "unchanged": response.isNotModified, "etag": response.etag, "lastModified": response.lastModified,
             "robots": response.robots, "sha256": nil, "format": nil, "path": nil,
         ]

@@ -12,8 +12,8 @@ extension Command {
             and one of all), CSV with a line per stored file or failure, JUnit's XML with a test case per image, or HTML:
             one file of at most 5 MB with charts and small pictures that needs no other file. Failures that were discarded
             are counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, cache
-            key and path in the cache; JSON as one object per job. --mail writes a message with the text and the HTML file
-            for sendmail -t.
+            key and path in the cache, without passwords and signatures; JSON as one object per job, with exact keys.
+            --mail writes a message with the text and the HTML file for sendmail -t.
             """,
         examples: [
             "larder report spring", "larder report spring --format html -o spring.html",
@@ -100,7 +100,7 @@ extension Command {
             } else {
                 for file in record.stored {
                     guard let path = file.path else { continue }
-                    let line = "\(ShownURL.text(record.url))\t\(file.key)\t\(path)\n"
+                    let line = "\(ShownURL.masked(record.url))\t\(ShownURL.masked(file.key))\t\(path)\n"
                     try output.write(output.isConsole ? PrintableText.lines(line) : line)
                 }
             }

@@ -9,7 +9,8 @@ enum ShownURL {
         "access_token", "auth_key", "hdnts", "hdnea",
     ]
 
-    /// For people: also without the values of signatures and tokens. What names a URL again is `text`.
+    /// A URL or a cache key for readers: also without the values of signatures and tokens. What a program passes back,
+    /// such as `url` in JSON, is `text`; `key` in JSON is the key itself.
     static func masked(_ url: String) -> String {
         let shown = text(url)
         guard let query = shown.firstIndex(of: "?") else { return shown }

@@ -26,7 +26,7 @@ enum ReportCSV {
             let failed = file.error ?? (file.path == nil ? record.error : nil)
             text += CSVWriter.line(
                 start + [
-                    file.name ?? "original", file.key, file.path ?? "", file.format ?? "",
+                    file.name ?? "original", ShownURL.masked(file.key), file.path ?? "", file.format ?? "",
                     file.width.map(String.init) ?? "", file.height.map(String.init) ?? "",
                     file.bytes.map(String.init) ?? "",
                 ] + error(failed) + end(failed))

@@ -64,7 +64,7 @@ struct ReportGallery {
     ) -> JSONRow {
         let files = record.stored.map { file in
             JSONRow([
-                names.number(of: file.name), file.key == record.url ? nil : file.key, file.path,
+                names.number(of: file.name), file.key == record.url ? nil : ShownURL.masked(file.key), file.path,
                 formats.number(of: file.format), file.width, file.height, file.bytes,
                 errors.number(of: file.error.map { text($0, of: record.url) }), file.unchanged == true ? 1 : 0,
             ])
