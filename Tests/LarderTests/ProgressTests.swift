@@ -21,10 +21,40 @@ struct ProgressTests {
             (80, "[#####.....] 50% 600/1200, paused, 3 failed, 1 cancelled, 12.3/s, 48s left"),
             (70, "50% 600/1200, paused, 3 failed, 1 cancelled, 12.3/s, 48s left"),
             (40, "50% 600/1200, paused, 12.3/s, 48s left"), (30, "50% 600/1200, 12.3/s, 48s left"),
-            (12, "50% 600/1200"),
+            (29, "50% 600/1200, 12.3/s"), (19, "50% 600/1200"), (12, "50% 600/1200"), (11, "50%"),
         ] as [(Int?, String)])
     func `what is less important gives way to the width`(width: Int?, wanted: String) {
         #expect(line.text(width: width) == wanted)
+    }
+
+    @Test func `at 40 columns a long name gives way to the numbers, and no word is cut`() async throws {
+        let scene = try await Scene()
+        let name = "products-of-the-summer-sale-in-europe"
+        _ = try await scene.larder(["enqueue", "--batch", name] + (1...600).map { "http://a.example/\($0)" }).run()
+        let progress = try await scene.queue.progress(of: .name(name))
+        func text(_ width: Int?, rate: Double = 12.34) -> String {
+            ProgressText.status(progress, rate: rate, width: width)
+        }
+        #expect(text(39) == "product… (1): sealed, 0% 0/600, 12.3/s\n")
+        #expect(text(60) == "products-of-the-sum… (1): sealed, 0% 0/600, 12.3/s, 48s left\n")
+        #expect(text(20, rate: 0) == "… (1): sealed, 0%\n")
+        #expect(text(nil) == "\(name) (1): sealed, 0% 0/600, 12.3/s, 48s left\n")
+        _ = try await scene.larder("pause", name)
+        let paused = try await scene.queue.progress(of: .name(name))
+        #expect(ProgressText.status(paused, rate: 0, width: 39) == "products-of-the-… (1): paused, 0% 0/600\n")
+        let errors = "errors: 3 × SDWebImageErrorDomain"
+        #expect(TerminalCells.shortened(errors + " 2001", 36) == errors + "…")
+        #expect(TerminalCells.shortened("写真写真", 5) == "写真…" && TerminalCells.shortened("写真", 4) == "写真")
+
+        _ = try await scene.larder("cancel", name)
+        let watched = try await RunningCommand(
+            "/usr/bin/script",
+            ["-qefc", "stty cols 40; exec \(LarderCommand.executable) status \(name) --watch", "/dev/null"],
+            environment: scene.environment.merging(["PATH": "/usr/bin:/bin", "HOME": scene.directory.path]) { a, _ in a
+            },
+            input: []
+        ).outcome()
+        #expect(watched.text.contains("(1): cancelled, 100% 600/600"), "\(watched.text.debugDescription)")
     }
 
     @Test func `widths are cells of the terminal`() {

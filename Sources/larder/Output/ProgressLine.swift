@@ -14,14 +14,32 @@ struct ProgressLine: Equatable {
 
     /// `[#####.....] 50% 5/10, 1 failed, 2.5/s, 2s left`.
     ///
-    /// - Parameter width: cells of the terminal; nil for a line without a bar that is not cut.
+    /// What does not fit is left out: notes, then the time, the rate and the counts beside the percentage.
+    ///
+    /// - Parameter width: cells of the terminal; nil for a line without a bar from which nothing is left out.
     func text(width: Int?) -> String {
         guard let width else { return line(bar: 0, notes: notes.count) }
         let bars = total == nil ? [0] : [30, 20, 10, 0]
         let shapes = bars.map { ($0, notes.count) } + (0..<notes.count).reversed().map { (0, $0) }
-        let fitting = shapes.lazy.map { line(bar: $0.0, notes: $0.1) }.first { TerminalCells.count($0) <= width }
-        return fitting ?? TerminalCells.prefix(line(bar: 0, notes: 0), width)
+        let shown = shapes.lazy.map { line(bar: $0.0, notes: $0.1) }
+        let fits = { (text: String) in TerminalCells.count(text) <= width }
+        return shown.first(where: fits) ?? [withoutTime, counts].first(where: fits) ?? share
     }
+
+    /// The shortest line with everything but notes.
+    var numbers: String { line(bar: 0, notes: 0) }
+
+    /// The counts alone.
+    var counts: String { counts(bar: 0) }
+
+    private var withoutTime: String {
+        var line = self
+        line.secondsLeft = nil
+        return line.numbers
+    }
+
+    /// `50%`, or the count where there is no total.
+    private var share: String { String(counts.prefix { $0 != " " }) }
 
     private func line(bar: Int, notes count: Int) -> String {
         var parts = [counts(bar: bar)] + notes.prefix(count)

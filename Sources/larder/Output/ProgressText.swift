@@ -12,12 +12,25 @@ enum ProgressText {
         // The state is before the line.
         line.notes.removeAll { $0 == "paused" }
         if let p50 = progress.p50, let p95 = progress.p95 { line.notes.append("p50 \(p50) ms, p95 \(p95) ms") }
-        let pause = progress.pause.map { " since \($0.since)" + ($0.by.map { " by \(PrintableText.text($0))" } ?? "") }
-        let state = progress.state.rawValue + (progress.state == .paused ? pause ?? "" : "")
-        let head = "\(progress.title): \(state), "
+        let head = head(progress, before: line, width: width)
         var text = head + line.text(width: width.map { max(0, $0 - TerminalCells.count(head)) }) + "\n"
         if let errors = errors(progress) { text += "  errors: \(errors)\n" }
         return text
+    }
+
+    /// `spring (7): sealed, `. Where columns are few, first without who paused it, then with a shorter name: at least
+    /// eight cells of it while the counts have room.
+    private static func head(_ progress: BatchProgress, before line: ProgressLine, width: Int?) -> String {
+        let state = progress.state.rawValue
+        let pause = progress.pause.map { " since \($0.since)" + ($0.by.map { " by \(PrintableText.text($0))" } ?? "") }
+        let whole = "\(progress.title): \(state)\(progress.state == .paused ? pause ?? "" : ""), "
+        let numbers = TerminalCells.count(line.numbers)
+        guard let width, TerminalCells.count(whole) + numbers > width else { return whole }
+        guard let name = progress.name.map(PrintableText.text) else { return "\(progress.title): \(state), " }
+        let rest = " (\(progress.id)): \(state), "
+        let room = width - TerminalCells.count(rest)
+        let cells = max(room - numbers, min(8, room - TerminalCells.count(line.counts)), 1)
+        return TerminalCells.shortened(name, cells) + rest
     }
 
     /// The line of a batch; the rate and what is left are those of `rate`, in items per second.

@@ -53,6 +53,6 @@ struct StatusView {
     /// The lines of `page`, cut to the size of the terminal: lines that have scrolled away cannot be redrawn.
     private static func visible(_ page: String) -> [String] {
         let (rows, columns) = Console.size(STDOUT_FILENO)
-        return page.split(separator: "\n").prefix(rows - 1).map { TerminalCells.prefix($0, columns) }
+        return page.split(separator: "\n").prefix(rows - 1).map { TerminalCells.shortened(String($0), columns) }
     }
 }

@@ -14,6 +14,14 @@ enum TerminalCells {
             })
     }
 
+    /// `text`, or its beginning and `…` in so many cells; it ends with a word where one ends in the last half.
+    static func shortened(_ text: String, _ cells: Int) -> String {
+        guard count(text) > cells else { return text }
+        let start = prefix(text, cells - 1)
+        let words = start.lastIndex(of: " ").map { start[..<$0] } ?? ""
+        return (count(words) * 2 >= cells ? String(words) : start) + "…"
+    }
+
     private static func width(_ scalar: Unicode.Scalar) -> Int {
         if g_unichar_iszerowidth(scalar.value) != 0 { return 0 }
         return g_unichar_iswide(scalar.value) != 0 ? 2 : 1
