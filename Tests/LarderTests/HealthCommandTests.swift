@@ -85,6 +85,19 @@ struct HealthCommandTests {
         #expect(try await scene.larder("metrics", "--json").code == 2)
     }
 
+    @Test func `unprintable characters of labels are shown as their code`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "--batch", "a\u{1B}[2J\u{202E}b\"c", "http://a.example/1")
+        _ = try await scene.larder("cancel", "a\u{1B}[2J\u{202E}b\"c")
+        let text = try await scene.larder("metrics").text
+        #expect(text.contains(#"{batch="a\\u{1B}[2J\\u{202E}b\"c",outcome="cancelled"} 1"#), "\(text)")
+        #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
+        let checked = try await RunningCommand(
+            "/usr/bin/promtool", ["check", "metrics"], environment: [:], input: Array(text.utf8)
+        ).outcome()
+        #expect(checked.code == 0, "\(checked.text)\(checked.errorText)")
+    }
+
     @Test func `metrics tell how the last run of each name ended`() async throws {
         let scene = try await Scene()
         let good = try scene.serve("plain.jpg", at: "/a.jpg"), bad = scene.origin.url("/none.jpg")

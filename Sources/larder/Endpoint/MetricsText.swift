@@ -49,8 +49,10 @@ struct MetricsText {
         text += " \(Self.number(value))\n"
     }
 
+    /// Unprintable characters are shown as their code: a terminal or a page may show the text.
     private static func escaped(_ value: String) -> String {
-        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+        PrintableText.lines(value).replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+            .replacing("\n", with: "\\n")
     }
 
     /// Whole numbers without a fraction.
