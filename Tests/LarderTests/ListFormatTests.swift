@@ -119,6 +119,55 @@ struct ListFormatTests {
         #expect((answers[0]["error"] as? [String: Any])?["message"] as? String == "url has the wrong type")
     }
 
+    @Test(arguments: ["utf16", "program"])
+    func `a file that is no text is refused, and nothing is enqueued`(kind: String) async throws {
+        let scene = try await Scene()
+        let utf16 = Array("\u{FEFF}http://a.example/1\r\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })
+        let path = kind == "utf16" ? try scene.directory.write(utf16, to: "list.txt") : "/bin/ls"
+        let outcome = try await scene.larder("enqueue", "--batch", "b", "--from", path)
+        #expect(outcome.code == 1)
+        #expect(outcome.errorText == "larder: cannot read \(path): not text; UTF-16? (LarderErrorDomain 2)\n")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.progress") == "0")
+    }
+
+    @Test func `a shown line is cut`() async throws {
+        let scene = try await Scene()
+        let long = String(repeating: "x", count: 7_000)
+        let csv = "url,priority\nhttp://a.example/1,\(long)\nftp://a.example/\(long),\nhttp:/\(long),\n"
+        let outcome = try await scene.larder("enqueue", "--from", "-", input: csv.utf8)
+        let notes = outcome.errorText.split(separator: "\n")
+        #expect(outcome.code == 1 && notes.count == 3, "\(outcome.errorText)")
+        #expect(notes.allSatisfy { $0.count < 400 && $0.contains("x…") }, "\(notes)")
+    }
+
+    @Test(arguments: [
+        ("image_url,price\nhttp://a.example/1,3\n", "; the nearest is 'image_url'"),
+        ("urls,priority\n", "; the nearest is 'urls'"), ("id,price\n", "; it has 'id', 'price'"),
+    ])
+    func `a header without url is an error that names the nearest column`(list: String, end: String) async throws {
+        let scene = try await Scene()
+        let file = try scene.directory.write(list.utf8, to: "list.csv")
+        let outcome = try await scene.larder("enqueue", "--json", "--batch", "b", "--from", file)
+        #expect(outcome.code == 1 && outcome.lines.count == 1)
+        #expect(try outcome.error.message == "\(file):1: the header has no column url\(end)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.progress") == "0")
+    }
+
+    @Test func `a misspelt column and field are named with the nearest, once`() async throws {
+        let scene = try await Scene()
+        let csv = try scene.directory.write("url,Priorty,alt,shop\nhttp://a.example/1,3,x,y\n".utf8, to: "a.csv")
+        let row = #"{"url":"http://a.example/2","prio":1,"size":2}"# + "\n"
+        let json = try scene.directory.write((row + row).utf8, to: "b.jsonl")
+        let outcome = try await scene.larder("enqueue", "--from", csv, "--from", json)
+        #expect(outcome.code == 0)
+        #expect(
+            outcome.errorText == """
+                larder: \(csv): 'priorty' is no column and is ignored; did you mean 'priority'?
+                larder: \(json): 'prio' is no column and is ignored; did you mean 'priority'?
+
+                """)
+    }
+
     @Test func `a dry run answers and changes nothing`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "http://a.example/1", "--batch", "b", "--open")

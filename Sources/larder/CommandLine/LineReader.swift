@@ -10,6 +10,7 @@ struct LineReader: ~Copyable {
     private let input: ExpandedInput
     private let path: String
     private let hasComments: Bool
+    private let isText: Bool
     private var buffer: [UInt8] = []
     private var start = 0
     private var ended = false
@@ -23,11 +24,16 @@ struct LineReader: ~Copyable {
 
     /// Opens `path`; `-` is standard input. With `hasComments`, `next` skips lines that begin with `#`, too.
     ///
-    /// - Parameter isStopped: after true the list ends with the last whole line that was read.
+    /// - Parameters:
+    ///   - name: in errors, the path by default.
+    ///   - isText: refuses a file that begins like UTF-16 or a program; zero bytes elsewhere belong to their line.
+    ///   - isStopped: after true the list ends with the last whole line that was read.
     init(
-        _ path: String, hasComments: Bool = false, isStopped: @escaping @Sendable () -> Bool = { false }
+        _ path: String, of name: String? = nil, hasComments: Bool = false, isText: Bool = false,
+        isStopped: @escaping @Sendable () -> Bool = { false }
     ) throws(CommandError) {
-        self.path = path
+        self.path = name ?? path
+        self.isText = isText
         self.hasComments = hasComments
         do throws(StoreError) {
             input = try ExpandedInput(path, isStopped: isStopped)
@@ -93,6 +99,11 @@ struct LineReader: ~Copyable {
         if !isBegun && (buffer.count >= 3 || ended) {
             isBegun = true
             if buffer.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
+            // "http" has four in UTF-16. One alone may be in a URL, which is then invalid.
+            if isText && buffer.prefix(512).count(where: { $0 == 0 }) >= 4 {
+                let list = path == "-" ? "standard input" : path
+                throw .larder(.file, "cannot read \(list): not text; UTF-16?")
+            }
         }
     }
 

@@ -121,7 +121,11 @@ struct URLSource {
                 chunk.append(ListItem(url: String(decoding: operand, as: UTF8.self)))
                 continue
             }
-            guard let result = try await reader?.next() else { break }
+            let read = try await reader?.next()
+            for note in reader?.takeNotes() ?? [] {
+                Console.note("larder: \(list == "-" ? "standard input" : list ?? ""): \(note)")
+            }
+            guard let result = read else { break }
             switch result {
             case .success(var item):
                 item.list = list

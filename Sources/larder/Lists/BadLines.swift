@@ -25,7 +25,7 @@ final class BadLines: Sendable {
                 ["url": nil, "answer": "invalid", "file": list, "line": bad.line, "error": error] as JSONObject)
         } else if number <= Self.shown {
             let name = list == "-" ? "standard input" : PrintableText.text(list)
-            Console.note("larder: \(name):\(bad.line): \(PrintableText.text(bad.message))")
+            Console.note("larder: \(name):\(bad.line): \(FailureLine.cut(PrintableText.text(bad.message)))")
         } else if number == Self.shown + 1 {
             Console.note("larder: further bad lines are only counted")
         }

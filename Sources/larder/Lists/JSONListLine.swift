@@ -2,10 +2,12 @@ import FoundationEssentials
 
 /// A line of a list in JSON.
 enum JSONListLine {
-    /// The item of an object with `url` and the other columns, or of a string.
+    /// The item of an object with `url` and the other columns, or of a string. `misspelt` looks at the names of fields.
     ///
     /// - Throws: `BadLine` for anything else.
-    static func item(_ line: ArraySlice<UInt8>, _ number: Int) throws(BadLine) -> ListItem {
+    static func item(
+        _ line: ArraySlice<UInt8>, _ number: Int, _ misspelt: inout MisspeltColumns
+    ) throws(BadLine) -> ListItem {
         let data = Data(line)
         if line.first == UInt8(ascii: "\""), let url = try? JSONDecoder().decode(String.self, from: data) {
             return try ListItem([.url: url], line: number)
@@ -19,6 +21,7 @@ enum JSONListLine {
         } catch {
             throw BadLine(line: number, message: "not a JSON object")
         }
+        misspelt.add(fields.names)
         return try ListItem(fields.texts, meta: fields.meta, line: number)
     }
 
@@ -26,8 +29,11 @@ enum JSONListLine {
     private struct Fields: Decodable {
         var texts: [ListColumn: String] = [:]
         var meta: [String: MetaValue]?
+        /// Those of all fields.
+        let names: [String]
 
         init(from decoder: any Decoder) throws {
+            names = try decoder.container(keyedBy: FieldName.self).allKeys.map(\.stringValue)
             let line = try decoder.container(keyedBy: ListColumn.self)
             for column in line.allKeys where try !line.decodeNil(forKey: column) {
                 if column == .priority, let number = try? line.decode(Decimal.self, forKey: column) {
@@ -39,5 +45,13 @@ enum JSONListLine {
                 }
             }
         }
+    }
+    /// The name of any field.
+    private struct FieldName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
     }
 }

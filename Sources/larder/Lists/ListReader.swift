@@ -9,6 +9,7 @@ final class ListReader {
     private var parser = CSVParser(delimiter: UInt8(ascii: ","))
     /// Nil before the first record of a table.
     private var columns: [ListColumn?]?
+    private var misspelt = MisspeltColumns()
     /// Lines that an unfinished record has swallowed and that are to be read again, with their numbers.
     private var again: [(number: Int, text: ArraySlice<UInt8>)] = []
 
@@ -20,7 +21,7 @@ final class ListReader {
     ) throws(CommandError) {
         self.name = name ?? path
         self.format = format
-        lines = try LineReader(path, isStopped: isStopped)
+        lines = try LineReader(path, of: self.name, isText: true, isStopped: isStopped)
         if let format { begin(format) }
     }
 
@@ -29,6 +30,9 @@ final class ListReader {
 
     /// The number of the line that was read last.
     var line: Int { again.first.map { $0.number - 1 } ?? lines.number }
+
+    /// What is to be said about the names of columns since the last call.
+    func takeNotes() -> [String] { misspelt.take() }
 
     /// The next item, or a line that is none; nil at the end.
     func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
@@ -40,9 +44,11 @@ final class ListReader {
             case .csv, .tsv:
                 if let result = try await table(text, number) { return result }
             case .jsonl:
-                return Result { () throws(BadLine) in
-                    guard !lines.isCut else { throw Self.tooLong(number) }
-                    return try JSONListLine.item(trimmed, number)
+                guard !lines.isCut else { return .failure(Self.tooLong(number)) }
+                do throws(BadLine) {
+                    return .success(try JSONListLine.item(trimmed, number, &misspelt))
+                } catch {
+                    return .failure(error)
                 }
             case .lines, nil:
                 return .success(ListItem(url: String(decoding: trimmed, as: UTF8.self), line: number))
@@ -75,11 +81,13 @@ final class ListReader {
             guard let (_, text) = record.last else { return nil }
             size += text.count
             guard size < LineReader.longest else { return giveUp(record, Self.tooLong(number)) }
+            let complete: [String]?
             do throws(CSVError) {
-                if let fields = try parser.add(text) { return item(fields, number) }
+                complete = try parser.add(text)
             } catch {
                 return giveUp(record, BadLine(line: number, message: "a quote is in the wrong place"))
             }
+            if let complete { return try item(complete, number) }
             guard record.count < Self.longestRecord, let next = try await nextLine() else {
                 return giveUp(record, BadLine(line: number, message: "a quoted field does not end"))
             }
@@ -95,10 +103,16 @@ final class ListReader {
         return .failure(bad)
     }
 
-    private func item(_ fields: [String], _ number: Int) -> Result<ListItem, BadLine>? {
+    private func item(
+        _ fields: [String], _ number: Int
+    ) throws(CommandError) -> Result<ListItem, BadLine>? {
         if columns == nil {
             columns = ListColumn.header(fields)
-            if columns != nil { return nil }
+            if columns != nil {
+                misspelt.add(fields.map { $0.filter { !$0.isWhitespace }.lowercased() })
+                return nil
+            }
+            guard !ListColumn.isHeader(fields) else { throw noURL(fields, number) }
             columns = [.url]
         }
         var named: [ListColumn: String] = [:]
@@ -106,6 +120,14 @@ final class ListReader {
             if let column, named[column] == nil { named[column] = field }
         }
         return Result { () throws(BadLine) in try ListItem(named, line: number) }
+    }
+
+    /// The error about a header without `url`, of which every line would be a bad URL.
+    private func noURL(_ fields: [String], _ number: Int) -> CommandError {
+        let near = ListColumn.nearestToURL(fields).map { "; the nearest is '\(FailureLine.cut($0))'" }
+        let names = "; it has " + fields.prefix(5).map { "'\(FailureLine.cut($0))'" }.joined(separator: ", ")
+        let list = name == "-" ? "standard input" : name
+        return .larder(.badLine, "\(list):\(number): the header has no column url" + (near ?? names))
     }
 
     private static func tooLong(_ number: Int) -> BadLine {

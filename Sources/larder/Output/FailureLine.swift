@@ -7,9 +7,17 @@ extension FailureReason {
 
 /// A failure of one URL as a line of text.
 enum FailureLine {
-    /// The URL, unless the message begins with it, then the message, domain and code.
+    /// The URL, unless the message begins with it, then the message, domain and code. A long URL is cut.
     static func text(_ url: String, _ error: FailureReason) -> String {
-        error.message.hasPrefix(LoggedURL.text(url)) ? error.text : "\(ShownURL.masked(url)): \(error.text)"
+        let logged = LoggedURL.text(url)
+        guard error.message.hasPrefix(logged) else { return "\(cut(ShownURL.masked(url))): \(error.text)" }
+        return cut(logged) + error.text.dropFirst(logged.count)
+    }
+
+    /// The first 200 characters of a text, and `…` for the others.
+    static func cut(_ text: String) -> String {
+        let start = text.prefix(200)
+        return start.endIndex == text.endIndex ? text : start + "…"
     }
 
     /// The message of a failure without its URL, with which it may begin.
