@@ -87,6 +87,19 @@ struct DocumentTests {
         }
     }
 
+    @Test func `a name that a drain follows every night is enqueued as its next run`() throws {
+        var recipes = 0
+        for page in ["README.md", "docs/tutorial.md"] {
+            for block in try Document(page).blocks where block.text.contains("larder work --drain") {
+                for command in block.commands where command.contains("larder enqueue") && command.contains("--batch") {
+                    recipes += 1
+                    #expect(command.contains("--next-run"), "\(page): \(command)")
+                }
+            }
+        }
+        #expect(recipes >= 2)
+    }
+
     @Test func `every link leads to a file and a section`() throws {
         for name in try Document.names() {
             let page = try Document(name)
