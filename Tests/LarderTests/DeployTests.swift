@@ -155,6 +155,18 @@ struct DeployTests {
         #expect(try await count() == "0", "the queue is paused")
     }
 
+    @Test func `the page says how the manifests are applied, filled and followed`() throws {
+        let page = try Document("docs/deploy.md").text
+        let settings = try Self.text("kubernetes/base/settings.yaml")
+        for set in ["base", "keda"] { #expect(page.contains("kubectl apply -k deploy/kubernetes/\(set)")) }
+        #expect(page.contains("ConfigMap `larder-nightly` of `base/settings.yaml`"))
+        #expect(settings.contains("\n  name: larder-nightly\n") && settings.contains("\n  # LARDER_CACHE: s3://"))
+        #expect(page.contains("kubectl -n larder exec deploy/larder-worker -- larder report nightly\n"))
+        let worker = try Self.text("kubernetes/base/worker.yaml")
+        #expect(worker.contains("kind: Deployment\nmetadata:\n  name: larder-worker\n"))
+        #expect(page.contains("LARDER_CACHE: s3://"))
+    }
+
     @Test func `every section of the page that shows commands is run by the check`() throws {
         let page = try Document("docs/deploy.md")
         let check = try String(contentsOfFile: PackageRoot.path + "/scripts/deploy-check", encoding: .utf8)
