@@ -49,6 +49,19 @@ struct HelpPageTests {
         #expect(words.isEmpty, "\(words)")
     }
 
+    @Test(arguments: ["cache", "db", "blocklist"])
+    func `the help of a family lists its commands and how to see one`(word: String) async throws {
+        let commands = CommandTable.all.filter { $0.words.first == word }
+        let page = try await LarderCommand("help", word).run()
+        let names = page.text.matches(of: /(?m)^\x20{2}([a-z]+ [a-z]+)\x20{2}/).map { String($0.1) }
+        #expect(page.code == 0 && names == commands.map(\.name))
+        for command in commands { #expect(page.text.contains(command.summary.prefix(40))) }
+        #expect(page.text.contains("'larder help \(commands[0].name)'") && !page.text.contains("\noptions:\n"))
+        let all = try await LarderCommand("help", word, "--help-all").run().text
+        #expect(all.matches(of: /(?m)^usage: larder [a-z]/).count == commands.count)
+        #expect(try await LarderCommand("help", word, "--json").run().lines.count == commands.count)
+    }
+
     @Test func `a word is near when at most a third of its letters differ`() {
         #expect(NearestWord.distance(Array("stauts".utf8), Array("status".utf8)) == 1)
         #expect(NearestWord.distance(Array("".utf8), Array("abc".utf8)) == 3)

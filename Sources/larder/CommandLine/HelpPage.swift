@@ -47,10 +47,26 @@ struct HelpPage {
         case .overview where json: for command in CommandTable.all { try Console.json(command.helpJSON) }
         case .overview: Console.write(Self.overview(width: PageWidth.current))
         case .commands(let commands) where json: for command in commands { try Console.json(command.helpJSON) }
+        case .commands(let commands) where commands.count > 1 && !showsAll:
+            Console.write(Self.family(commands, width: PageWidth.current))
         case .commands(let commands):
             let width = PageWidth.current
             Console.write(commands.map { $0.page(all: showsAll, width: width) }.joined(separator: "\n"))
         }
+    }
+
+    /// The commands that share their first word, by name.
+    private static func family(_ commands: [Command], width columns: Int) -> String {
+        let word = commands.first?.words.first ?? ""
+        var text = "usage: larder \(word) COMMAND [OPTION]... [ARGUMENT]...\n\n"
+        text += rows(commands, left: commands.map(\.name.count).max() ?? 0, width: columns)
+        let first = commands.first?.name ?? ""
+        let end = "'larder help \(first)' prints the help of one, 'larder help \(word) --help-all' of all."
+        return text + "\n" + WrappedText.paragraphs(end, width: columns) + "\n"
+    }
+
+    private static func rows(_ commands: [Command], left: Int, width: Int) -> String {
+        commands.map { WrappedText.row($0.name, $0.summary, left: left, width: width) }.joined()
     }
 
     private static func overview(width columns: Int) -> String {
@@ -58,10 +74,7 @@ struct HelpPage {
         var text = "larder: prefetches images, makes their variants, and stores them in SDWebImage's disk layout\n\n"
         text += "usage: larder COMMAND [OPTION]... [ARGUMENT]...\n"
         for (title, commands) in CommandTable.groups {
-            text += "\n\(title):\n"
-            for command in commands {
-                text += WrappedText.row(command.name, command.summary, left: width, width: columns)
-            }
+            text += "\n\(title):\n" + rows(commands, left: width, width: columns)
         }
         let end = """
             'larder help COMMAND' prints the help of a command, 'larder version' the version. Every option --some-name is
