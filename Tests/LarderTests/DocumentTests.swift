@@ -100,6 +100,11 @@ struct DocumentTests {
         #expect(recipes >= 2)
     }
 
+    @Test func `the page of the commands keeps to 120 columns`() throws {
+        let lines = try Document("docs/commands.md").text.split(separator: "\n")
+        for line in lines { #expect(line.count <= 120, "\(line)") }
+    }
+
     @Test func `every link leads to a file and a section`() throws {
         for name in try Document.names() {
             let page = try Document(name)
