@@ -52,6 +52,19 @@ struct OutputTests {
         #expect(try directory.names == ["link", "target"])
     }
 
+    @Test func `a link to a file that does not exist yet stays a link, and a circle is an error`() async throws {
+        let links = [("first", "second"), ("second", directory.file("target")), ("a", "b"), ("b", "a")]
+        for (name, target) in links {
+            try FileManager.default.createSymbolicLink(atPath: directory.file(name), withDestinationPath: target)
+        }
+        #expect(try await transform(directory.file("first")).code == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: directory.file("first")) == "second")
+        #expect(try Data(contentsOf: URL(filePath: directory.file("target"))).starts(with: Self.png))
+        let refused = try await transform(directory.file("a"))
+        #expect(refused.code == 1 && refused.errorText.contains("Too many levels"), "\(refused.errorText)")
+        #expect(try directory.names == ["a", "b", "first", "second", "target"])
+    }
+
     @Test func `a command ends when the reader of its output has ended`() async throws {
         // 200,000 keys are more than a pipe holds.
         let script = "larder key $(seq 1 20000) | head -n 1; echo ${PIPESTATUS[0]}"

@@ -22,7 +22,7 @@ final class OutputFile {
     /// - Throws: a directory, and a file that cannot be written.
     init(_ given: String) throws(CommandError) {
         // A link stays one.
-        let path = Self.target(of: given)
+        let path = given == Self.standard ? given : try Self.target(of: given)
         var status = stat()
         let exists = given != Self.standard && stat(path, &status) == 0
         let kind = status.st_mode & S_IFMT
@@ -42,10 +42,24 @@ final class OutputFile {
         }
     }
 
-    private static func target(of path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
+    /// What the links of a path lead to; the last may lead to what does not exist yet.
+    private static func target(of given: String) throws(CommandError) -> String {
+        var path = given
+        // As many links as the kernel follows.
+        for _ in 0...40 {
+            if let real = realpath(path, nil) {
+                defer { free(real) }
+                return String(cString: real)
+            }
+            var name = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &name, name.count - 1)
+            guard count >= 0 else { return path }
+            let target = String(decoding: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+            path = target.hasPrefix("/") ? target : path[..<slash] + target
+        }
+        errno = ELOOP
+        throw .file("write", given)
     }
 
     /// A file without a name.
