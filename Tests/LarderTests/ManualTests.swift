@@ -61,7 +61,7 @@ struct ManualTests {
         let script = try await LarderCommand("completion", "bash").run().text
         let given = words.map { "'\($0)'" }.joined(separator: " ")
         let text = """
-            larder() { echo '{"batch":"spring","total":1}'; echo '{"batch":"autumn","total":1}'; }
+            larder() { printf '{"batch":"%s","total":1}\\n' spring autumn spring; }
             \(script)
             COMP_WORDS=(\(given)) COMP_CWORD=\(words.count - 1)
             compopt() { :; }
@@ -74,7 +74,7 @@ struct ManualTests {
 
     @Test func `fish completes commands, options and names of batches`() async throws {
         let script = try await LarderCommand("completion", "fish").run().text
-        let names = "function larder; echo '{\"batch\":\"spring\",\"total\":1}'; end\n"
+        let names = "function larder; for n in 1 2; echo '{\"batch\":\"spring\",\"total\":1}'; end; end\n"
         for (line, wanted) in [
             ("larder sta", "status"), ("larder cache tr", "trim"), ("larder cache trim --max-a", "--max-age"),
             ("larder report spr", "spring"),

@@ -2,8 +2,10 @@
 enum CompletionScript: String, CaseIterable {
     case bash, zsh, fish
 
-    /// Prints the names of batches. `status` creates nothing; without a database there are none.
-    private static let batches = #"larder status --json 2>/dev/null | sed -n 's/.*"batch":"\([^"\\]*\)".*/\1/p'"#
+    /// Prints the names of batches, each once: a name has many runs. `status` creates nothing; without a database there
+    /// are none.
+    private static let batches =
+        #"larder status --json 2>/dev/null | sed -n 's/.*"batch":"\([^"\\]*\)".*/\1/p' | sort -u"#
 
     var text: String {
         switch self {
@@ -136,7 +138,8 @@ enum CompletionScript: String, CaseIterable {
             }
             if command.operands.contains("BATCH") {
                 text += "complete -c larder \(condition)' -f -a \"("
-                text += "larder status --json 2>/dev/null | string match -r -g '\\\"batch\\\":\\\"([^\\\"]*)\\\"')\"\n"
+                text += "larder status --json 2>/dev/null "
+                text += "| string match -r -g '\\\"batch\\\":\\\"([^\\\"]*)\\\"' | sort -u)\"\n"
             }
         }
         return text
