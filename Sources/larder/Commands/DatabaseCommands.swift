@@ -20,8 +20,15 @@ extension Command {
             // A newer program migrated the database; other clients can use it.
             guard error.code == .newerSchema else { throw error }
         }
-        try Console.show(["url": url], arguments, url)
+        try Console.show(["url": url], arguments, withoutEmptyParameters(url))
         return .done
+    }
+
+    /// For readers. 'db url' and JSON have the whole URL, so that variables such as PGHOSTADDR change nothing.
+    private static func withoutEmptyParameters(_ url: String) -> String {
+        let parts = url.split(separator: "?", maxSplits: 1)
+        guard parts.count == 2 else { return url }
+        return parts[0] + "?" + parts[1].split(separator: "&").filter { !$0.hasSuffix("=") }.joined(separator: "&")
     }
 
     static let databaseStop = Command(
