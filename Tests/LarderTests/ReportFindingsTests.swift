@@ -40,7 +40,7 @@ struct ReportFindingsTests {
         #expect(try await Self.statistics("nightly@1", in: scene)["previous"] is NSNull)
 
         let text = try await scene.larder("report", "nightly").text
-        #expect(text.contains("  compared with run 1: 2 failed then, 1 newly failed, 1 fixed\n"), "\(text)")
+        #expect(text.contains("  compared with nightly@1: 2 failed then, 1 newly failed, 1 fixed\n"), "\(text)")
         #expect(text.contains("\n  variant small: 2 files, 1 of them from the cache, "), "\(text)")
         #expect(text.contains("\n  variants: 1\n") && text.contains("\n  fetch: p50 "), "\(text)")
         let small = try #require((statistics["variants"] as? [[String: Any]])?.first)

@@ -82,8 +82,8 @@ struct ReportFindings {
         if let previous {
             let (changes, before) = (previous.changes, previous.progress)
             lines.append(
-                "compared with run \(before.run): \(before.failed) failed then, \(changes.newlyFailed) newly failed, "
-                    + "\(changes.fixed) fixed")
+                "compared with \(PrintableText.text(before.displayName))@\(before.run): "
+                    + "\(before.failed) failed then, \(changes.newlyFailed) newly failed, \(changes.fixed) fixed")
         }
         return lines.map { "  \($0)\n" }.joined()
     }
