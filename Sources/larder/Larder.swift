@@ -53,8 +53,11 @@ struct Larder {
             arguments.file = file
             // An unknown format is an error of the command itself.
             if isWork { try? EventLog(arguments).takeNotes() }
-            if command.words != Command.configCheck.words { try file.check() }
-            noteMisspelt(environment)
+            // It prints what is wrong itself.
+            if command.words != Command.configCheck.words {
+                try file.check()
+                noteMisspelt(environment)
+            }
             do {
                 return try await command.run(arguments)
             } catch {

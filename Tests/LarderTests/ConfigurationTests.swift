@@ -49,6 +49,27 @@ struct ConfigurationTests {
         #expect(settings.count == SettingTable.all.count)
     }
 
+    @Test func `the value of the cache is its directory, and its default the one under LARDER_HOME`() async throws {
+        let standard = directory.path + "/cache"
+        for (environment, value) in [([:], standard), (["LARDER_CACHE": "/srv/cache"], "/srv/cache")] {
+            let settings = try shown(try await config("", "show", "--json", environment: environment))
+            #expect(settings["cache.dir"]?["value"] as? String == value)
+            #expect(settings["cache.dir"]?["default"] as? String == standard)
+        }
+        #expect(try await config("", "show").text.contains("cache.dir\t\(standard)\tdefault\n"))
+    }
+
+    @Test func `check names the variables of wrong and misspelt settings`() async throws {
+        let environment = ["LARDER_SLOTS": "many", "LARDER_SLOT": "3"]
+        let outcome = try await config("", "check", environment: environment)
+        #expect(outcome.code == 2 && outcome.errorText == "", "\(outcome.errorText)")
+        #expect(
+            outcome.lines == [
+                "LARDER_SLOTS: 'many' is not a whole number from 1 to 10000",
+                "LARDER_SLOT is not a setting and is ignored; did you mean LARDER_SLOTS?",
+            ])
+    }
+
     @Test func `the file of --config is the only one, and LARDER_CONFIG is its variable`() async throws {
         try directory.write("[limits]\nslots = 3\n".utf8, to: "own.toml")
         let own = directory.file("own.toml")

@@ -29,10 +29,12 @@ struct Arguments: Sendable {
         return file?.values[name]?.text
     }
 
-    /// How errors name an option: `--slots`, or `larder.toml:12: limits.slots` for a value of a file.
+    /// How errors name an option: `--slots`, its variable for a value of the environment, or
+    /// `larder.toml:12: limits.slots` for one of a file.
     func label(_ name: String) -> String {
-        guard !isGiven(name), let option = options.first(where: { $0.name == name }),
-            environment[option.variable] ?? "" == "", let value = file?.values[option.variable],
+        guard !isGiven(name), let option = options.first(where: { $0.name == name }) else { return "--\(name)" }
+        guard environment[option.variable] ?? "" == "" else { return option.variable }
+        guard let value = file?.values[option.variable],
             let setting = SettingTable.all.first(where: { $0.option.name == name })
         else { return "--\(name)" }
         return "\(value.place): \(setting.name)"

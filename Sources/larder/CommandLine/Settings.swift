@@ -23,11 +23,14 @@ struct Settings {
     init(_ arguments: Arguments) throws(CommandError) {
         guard let home = Self.home(arguments.variable) else { throw .usage("LARDER_HOME or HOME must be set") }
         self.home = home
-        cacheRoot = try arguments.value("cache").map(Self.cachePlace) ?? home + "/cache"
+        cacheRoot = try arguments.value("cache").map(Self.cachePlace) ?? Self.standardCache(home)
         databaseURL =
             try arguments.value("database") ?? arguments.variable("LARDER_DATABASE_URL")
             ?? arguments.variable("DATABASE_URL")
     }
+
+    /// The cache root where no setting names one.
+    static func standardCache(_ home: String) -> String { home + "/cache" }
 
     /// LARDER_HOME or its default; nil without HOME.
     static func home(_ variable: (String) -> String?) -> String? {

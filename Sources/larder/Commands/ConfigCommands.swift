@@ -15,9 +15,10 @@ extension Command {
         for setting in SettingTable.all {
             let (value, source) = arguments.origin(of: setting)
             let isURL = ["database", "proxy"].contains(setting.option.name)
-            let shown = value.map { isURL ? ConfigText.withoutPassword($0) : $0 } ?? setting.option.defaultText
+            let standard = ConfigText.standard(of: setting, arguments)
+            let shown = value.map { isURL ? ConfigText.withoutPassword($0) : $0 } ?? standard
             let line: JSONObject = [
-                "setting": setting.name, "value": shown, "default": setting.option.defaultText, "source": source,
+                "setting": setting.name, "value": shown, "default": standard, "source": source,
             ]
             try Console.show(line, arguments, "\(setting.name)\t\(PrintableText.text(shown ?? "-"))\t\(source)")
         }
@@ -46,14 +47,16 @@ extension Command {
         words: ["config", "check"], operands: "",
         summary: "Check the configuration files and the settings of the environment; prints what is wrong",
         discussion: """
-            Unknown sections and settings, values of a wrong type or out of range and secrets that cannot be read are
-            faults. Nothing is connected to. The exit code is 2 when something is wrong.
+            Unknown sections and settings, values of a wrong type or out of range, secrets that cannot be read and
+            variables that resemble a setting and are none are faults. Nothing is connected to. The exit code is 2 when
+            something is wrong.
             """,
         examples: ["larder config check", "larder config check --config larder.toml"],
         options: []
     ) { arguments in
         var problems = arguments.file?.problems ?? []
         if problems.isEmpty { problems = ConfigText.faults(arguments.file, arguments.environment) }
+        problems += MisspeltVariables.notes(arguments.environment)
         for problem in problems {
             try Console.show(["problem": problem], arguments, PrintableText.text(problem))
         }
@@ -80,6 +83,12 @@ extension Arguments {
 }
 
 private enum ConfigText {
+    /// The default of a setting; that of the cache is the directory that it means here.
+    static func standard(of setting: SettingTable.Setting, _ arguments: Arguments) -> String? {
+        guard setting.option.name == Settings.cacheOption.name else { return setting.option.defaultText }
+        return Settings.home(arguments.variable).map(Settings.standardCache) ?? setting.option.defaultText
+    }
+
     /// A URL of a database without its password, however it is written.
     static func withoutPassword(_ url: String) -> String {
         guard var parts = URLComponents(string: url), parts.scheme != nil else {
