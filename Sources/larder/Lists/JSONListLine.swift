@@ -33,7 +33,7 @@ enum JSONListLine {
         let names: [String]
 
         init(from decoder: any Decoder) throws {
-            names = try decoder.container(keyedBy: FieldName.self).allKeys.map(\.stringValue)
+            names = try decoder.container(keyedBy: JSONObject.Name.self).allKeys.map(\.stringValue)
             let line = try decoder.container(keyedBy: ListColumn.self)
             for column in line.allKeys where try !line.decodeNil(forKey: column) {
                 if column == .priority, let number = try? line.decode(Decimal.self, forKey: column) {
@@ -45,13 +45,5 @@ enum JSONListLine {
                 }
             }
         }
-    }
-    /// The name of any field.
-    private struct FieldName: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
     }
 }

@@ -28,7 +28,8 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    private struct Name: CodingKey {
+    /// The name of any field.
+    struct Name: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
         init(stringValue: String) { self.stringValue = stringValue }
