@@ -38,8 +38,8 @@ const char *larder_jpeg_message(const larder_jpeg_reader *reader);
 
 // MARK: Writing JPEG
 
-/// Planes to write: luma, and unless the image is grey chroma of half the size (4:2:0), rounded up, or of the same. Rows
-/// are padded to a multiple of eight samples.
+/// Planes to write: luma, and unless the image is grey, chroma of half the size (4:2:0), rounded up, or of the same.
+/// Rows are padded to a multiple of eight samples.
 struct larder_jpeg_image {
     int width, height, is_420, is_grey;
     /// In several scans; with the standard's Huffman tables, which a file in several scans cannot have.
