@@ -28,8 +28,11 @@ struct OriginHoldTests {
     ) async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.queue.setQueue("default", lifo: isNewestFirst)
-        let all = urls("held", 3_000) + urls("free", 5)
-        try await fixture.enqueue(isNewestFirst ? all.reversed() : all)
+        // In two calls: within one the order is not that of the URLs.
+        let calls = [urls("held", 3_000), urls("free", 5)]
+        for urls in isNewestFirst ? calls.reversed() : calls { try await fixture.enqueue(urls) }
+        // The free ones last by turn, too.
+        try await fixture.sql("UPDATE larder_data.ready SET turn = job_id")
         let worker = try await fixture.startWorker()
         try await fixture.queue.report([OriginReport(origin: "http://held:80", .held(.seconds(600)))])
         #expect(try await worker.claim(upTo: 8).isEmpty)

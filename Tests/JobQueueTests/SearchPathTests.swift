@@ -101,14 +101,14 @@ struct SearchPathTests {
         #expect(uses.isEmpty, "\(uses)")
         for statement in [
             "CREATE FUNCTION public.f(int, int) RETURNS int LANGUAGE sql AS 'SELECT $1'",
-            "CREATE OPERATOR public.+++ (LEFTARG = int, RIGHTARG = int, FUNCTION = public.f)",
-            "CREATE VIEW larder.v AS SELECT 1 OPERATOR(public.+++) 2 AS x",
+            "CREATE OPERATOR public.=== (LEFTARG = int, RIGHTARG = int, FUNCTION = public.f)",
+            "CREATE VIEW larder.v AS SELECT 1 OPERATOR(public.===) 2 AS x",
             "CREATE FUNCTION larder_data.g() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT public.f(1, 2); END",
         ] {
             try await fixture.sql(statement)
         }
         let found = try await fixture.sql(Self.foreignUses).map { $0[1] }
-        #expect(found == ["function f(integer,integer)", "operator +++(integer,integer)"])
+        #expect(found == ["function f(integer,integer)", "operator ===(integer,integer)"])
     }
 
     @Test func `advisory locks of a login without rights hold up no worker and no migration`() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JobQueue
 import TestSupport
 import Testing
 
