@@ -168,7 +168,6 @@ struct ToolTests {
             (origin.url("/loop.jpg"), "NSURLErrorDomain -1007"), (origin.url("/large.jpg"), "LarderErrorDomain 201"),
             ("http://10.0.0.1/a.jpg", "LarderErrorDomain 101"), ("http://127.0.0.1:22/a.jpg", "LarderErrorDomain 102"),
             ("ftp://127.0.0.1/a.jpg", "NSURLErrorDomain -1002"), ("nonsense", "SDWebImageErrorDomain 1000"),
-            ("", "SDWebImageErrorDomain 1000"),
         ] {
             let outcome = try await larder(
                 "fetch", url, "-o", directory.file("out"), "--json", "--retries", "1", "--max-body", "3000"
