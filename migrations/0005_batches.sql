@@ -132,8 +132,7 @@ COMMENT ON FUNCTION larder_data.is_over IS 'Whether the name of a batch can be u
 
 -- The row is read without a lock, again after larder_data.start_adding, see adding.sql.
 CREATE FUNCTION larder_data.open_batch(
-    name text, queue text, pipeline text, priority int, daily date, next_run boolean DEFAULT false,
-    new_id bigint DEFAULT NULL
+    name text, queue text, pipeline text, priority int, daily date, next_run boolean DEFAULT false
 ) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -153,9 +152,8 @@ BEGIN
             SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
             EXIT WHEN FOUND;
         END IF;
-        INSERT INTO larder_data.batch (id, name, run, owner, queue_id, pipeline_id, priority, daily)
-        OVERRIDING SYSTEM VALUE
-        SELECT coalesce(new_id, nextval('larder_data.batch_id_seq')), open_batch.name, coalesce(b.run, 0) + 1,
+        INSERT INTO larder_data.batch (name, run, owner, queue_id, pipeline_id, priority, daily)
+        SELECT open_batch.name, coalesce(b.run, 0) + 1,
             CASE WHEN open_batch.daily IS NULL THEN larder_data.caller() END, larder_data.find_queue(open_batch.queue),
             CASE WHEN open_batch.pipeline IS NOT NULL THEN larder_data.find_pipeline(open_batch.pipeline) END,
             open_batch.priority, open_batch.daily
@@ -169,9 +167,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.open_batch IS
     'The latest batch of a name, not finished before the transaction ends; a new one if there is none, if the latest '
-    'one is over, or, with next_run, sealed. new_id: the id of a new batch that will be rolled back.';
+    'one is over, or, with next_run, sealed.';
 
-CREATE FUNCTION larder_data.daily_batch(queue text, new_id bigint DEFAULT NULL) RETURNS larder_data.batch
+CREATE FUNCTION larder_data.daily_batch(queue text) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 DECLARE
     b larder_data.batch;
@@ -181,8 +179,7 @@ DECLARE
 BEGIN
     FOR number IN 1 .. 1000000 LOOP
         b := larder_data.open_batch(
-            first_name || CASE WHEN number > 1 THEN '/' || number ELSE '' END, queue, NULL, NULL, today,
-            new_id => daily_batch.new_id);
+            first_name || CASE WHEN number > 1 THEN '/' || number ELSE '' END, queue, NULL, NULL, today);
         -- Sealed or cancelled by an operator, or a producer's own batch of that name: use the next number.
         EXIT WHEN b.sealed_at IS NULL AND b.cancelled_at IS NULL AND b.daily = today
             AND b.queue_id = larder_data.find_queue(queue);
@@ -192,7 +189,7 @@ END $$;
 COMMENT ON FUNCTION larder_data.daily_batch IS 'The open default batch of a queue for today (UTC).';
 
 CREATE FUNCTION larder_data.batch_for_enqueue(
-    batch text, pipeline text, priority int, queue text, next_run boolean DEFAULT false, new_id bigint DEFAULT NULL
+    batch text, pipeline text, priority int, queue text, next_run boolean DEFAULT false
 ) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -211,7 +208,7 @@ BEGIN
             USING ERRCODE = '22023';
     ELSE
         b := larder_data.open_batch(batch_for_enqueue.batch, batch_for_enqueue.queue, batch_for_enqueue.pipeline,
-            batch_for_enqueue.priority, NULL, batch_for_enqueue.next_run, batch_for_enqueue.new_id);
+            batch_for_enqueue.priority, NULL, batch_for_enqueue.next_run);
     END IF;
     PERFORM larder_data.require_owner(b, true);
     IF b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN

@@ -50,15 +50,8 @@ BEGIN
             coalesce(request ->> 'queue', 'default'));
         PERFORM larder_data.advance_source(b.id, source, source_from, urls);
     END IF;
-    -- A dry run does everything in a subtransaction that it rolls back. That returns no number of a sequence, so a
-    -- batch that it opens has a negative one of this session.
+    -- A dry run does everything in a subtransaction that it rolls back.
     BEGIN
-        IF dry_run AND request ->> 'batch' IS NULL THEN
-            PERFORM larder_data.daily_batch(coalesce(request ->> 'queue', 'default'), -pg_backend_pid());
-        ELSIF dry_run THEN
-            PERFORM larder_data.batch_for_enqueue(request ->> 'batch', NULL, NULL,
-                coalesce(request ->> 'queue', 'default'), new_id => -pg_backend_pid());
-        END IF;
         SELECT json_agg(row_to_json(e)) INTO answers
         FROM larder_data.enqueue_groups(request, urls, settings, metas) AS e;
         IF dry_run THEN

@@ -192,9 +192,6 @@ struct ListFormatTests {
         #expect(outcome.errorText.hasPrefix("larder: standard input:3: ftp://a.example/3: "), "\(outcome.errorText)")
         let adHoc = try await scene.larder(["enqueue", "--dry-run", "--json", "http://a.example/1"] + Variants.all)
             .run()
-        let named = try await scene.larder("enqueue", "--dry-run", "--batch", "new", "http://a.example/1")
-        #expect(named.code == 0, "\(named.errorText)")
-        #expect(try await scene.sql("SELECT last_value FROM larder_data.batch_id_seq") == "1", "the number of b")
         #expect(try adHoc.lines.map { try fields($0)["answer"] as? String } == ["inserted"])
         #expect(try await scene.sql(everything) == before)
     }
