@@ -6,9 +6,8 @@
 -- that any worker reports ends the hold. The row appears when the hold begins and is deleted after it, so there are
 -- few. Claims move jobs of a held origin to scheduled, each to a time of its own after the end of the hold, at most
 -- about 2,000 in one claim; maintenance moves those behind. Workers read the rows every second for the jobs that they
--- hold. No attempt is used, and the jobs wait until the origin
--- responds. Only a worker with --breaker-probes gives an origin up after so many failed probes: then its jobs are
--- claimed and fail without a request, so that batches end.
+-- hold. No attempt is used, and the jobs wait until the origin responds. Only a worker with --breaker-probes gives an
+-- origin up after so many failed probes: then its jobs are claimed and fail without a request, so that batches end.
 --
 -- At the end of a breaker's hold one claim takes the probe and gets one job of the origin; the other claims defer
 -- theirs until a worker reports the result.
@@ -138,7 +137,8 @@ COMMENT ON FUNCTION larder_data.defer_held IS
 
 -- An origin with a million jobs may be held. The jobs that are claimed next are kept free of it, so that a claim finds
 -- others in its first round. Read without locks, so that no claim passes over a free job. A breaker whose time is over
--- is left to claims, which take its probe.
+-- is left to claims, which take its probe. Where queues are long the search reads up to 5,000 rows of each queue and
+-- priority and finds none: so it is a fiftieth of the time at most, see reschedule(), and its period is long.
 CREATE FUNCTION larder_data.maintenance_holds() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET jit = off AS $$
