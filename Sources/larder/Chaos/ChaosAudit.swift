@@ -136,6 +136,6 @@ struct ChaosAudit: Sendable {
         if code != .exited(0), !lines.contains(where: { $0.contains("\"fault\":") }) {
             ledger.violated("cache verify ended with \(code): \(lines.last ?? "")")
         }
-        for name in await place.temporaryFiles() { ledger.violated("the temporary file \(name) is left") }
+        for name in try await place.temporaryFiles() { ledger.violated("the temporary file \(name) is left") }
     }
 }

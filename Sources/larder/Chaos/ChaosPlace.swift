@@ -112,10 +112,11 @@ final class ChaosPlace: Sendable {
     }
 
     /// The names of temporary files in the cache.
-    func temporaryFiles() async -> [String] {
-        await thread.run { [cache] in
-            let names = (try? FileManager.default.subpathsOfDirectory(atPath: cache)) ?? []
-            return names.filter { $0.split(separator: "/").last?.hasPrefix(".larder.") ?? false }
+    func temporaryFiles() async throws -> [String] {
+        try await thread.run { [cache] () throws(any Error) in
+            try FileManager.default.subpathsOfDirectory(atPath: cache).filter {
+                $0.split(separator: "/").last?.hasPrefix(".larder.") ?? false
+            }
         }
     }
 
