@@ -124,7 +124,7 @@ struct ReportPageTests {
             _ = try await scene.larder(["run", "--batch", "nightly"] + urls).run()
         }
         let second = try await scene.larder("report", "nightly", "--format", "html").text
-        #expect(second.contains("Compared with run 1") && second.contains(">median of a job</td>"))
+        #expect(second.contains("Compared with nightly@1, ") && second.contains(">median of a job</td>"))
         #expect(try await !scene.larder("report", "nightly@1", "--format", "html").text.contains("Compared with"))
         let both = try await scene.larder("report", "--since", "1h", "--format", "html").text
         #expect(both.contains("<h1>Batches of the last 1h</h1>") && both.contains("2 of 3 images, 1 failed"))

@@ -35,7 +35,8 @@ extension ReportPage {
             row("median of a job", progress.p50.map { Int($0) }, before.p50.map { Int($0) }, Self.milliseconds),
             row("95 % of jobs", progress.p95.map { Int($0) }, before.p95.map { Int($0) }, Self.milliseconds),
         ].compactMap(\.self)
-        return "<p class=\"quiet\">Compared with run \(before.run), opened \(Self.time(before.openedAt)).</p>\n"
+        let name = HTML.escaped("\(before.displayName)@\(before.run)")
+        return "<p class=\"quiet\">Compared with \(name), opened \(Self.time(before.openedAt)).</p>\n"
             + changed("newly failed", "bad", previous.changes.newlyFailed, previous.changes.newlyFailedURLs)
             + changed("fixed", "good", previous.changes.fixed, previous.changes.fixedURLs)
             + "<div class=\"narrow\">\n"
