@@ -170,7 +170,7 @@ COMMENT ON FUNCTION larder_data.change_schedule IS
 
 CREATE FUNCTION larder.schedule_pause(name text) RETURNS void
 LANGUAGE sql AS $$ SELECT larder_data.change_schedule(name, true, NULL) $$;
-COMMENT ON FUNCTION larder.schedule_pause IS 'No more runs of a schedule until larder.schedule_resume().';
+COMMENT ON FUNCTION larder.schedule_pause IS 'Keeps a schedule from running until larder.schedule_resume().';
 
 CREATE FUNCTION larder.schedule_resume(name text) RETURNS void
 LANGUAGE sql AS $$ SELECT larder_data.change_schedule(name, false, NULL) $$;

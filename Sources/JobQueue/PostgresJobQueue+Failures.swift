@@ -132,8 +132,8 @@ extension PostgresJobQueue {
         ) { rows throws(QueueError) in rows.flag(0, 0) ?? false }
     }
 
-    /// Retries the failed items of a batch, as `retryFailed(of:with:)` does, in as many calls as it takes, but no more
-    /// items than had failed at the start. Returns how many items.
+    /// Retries all failed items of a batch by repeated calls of `retryFailed(of:with:)`, at most as many items as had
+    /// failed at the start. Returns how many items.
     @discardableResult
     public func retryAllFailed(
         of batch: BatchReference, with error: FailureCode? = nil

@@ -4,8 +4,8 @@ internal import Concurrency
 /// transcoder.
 ///
 /// Loads that open files for variants take a place first and keep it until these are stored. There are as many places
-/// as transcoders and threads: while all threads wait for the store, each transcoder makes one more image, and no more
-/// files are open.
+/// as transcoders and threads, which limits the open files: while all threads wait for the store, each transcoder makes
+/// one further image.
 struct StoreThreads: Sendable {
     private let pool: ThreadPool
     private let places: AsyncSemaphore

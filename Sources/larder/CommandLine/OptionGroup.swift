@@ -3,7 +3,7 @@ struct OptionGroup {
     let title: String
     let options: [Option]
 
-    /// A command with no more options than this shows all of them.
+    /// A command with at most so many options shows all of them.
     private static let fewest = 11
     /// How many of the usual options the short help shows.
     private static let shown = 10

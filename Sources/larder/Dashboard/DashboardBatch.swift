@@ -79,7 +79,7 @@ enum DashboardBatch {
             table("Failed images", [
               ["URL", (row) => breakable(row.url), "long"], ["Message", (row) => row.message, "long"],
               ["Error", (row) => `${row.domain} ${row.code}`, "error"], ["Attempts", (row) => row.attempts, "number"],
-            ], failures, "No more failures."),
+            ], failures, "No further failures."),
             make("div", { class: "actions" },
               failurePages.starts.length > 1 ? make("button", { type: "button", onclick: () => { failurePages.starts.pop(); show(); } }, "Previous failures") : null,
               next ? make("button", { type: "button", onclick: () => { failurePages.starts.push(next); show(); } }, "Next failures") : null),
