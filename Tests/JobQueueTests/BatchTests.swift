@@ -115,11 +115,11 @@ struct BatchTests {
         let two = try await fixture.queue.openBatch(name: "two")
         #expect(try await fixture.queue.remaining().isDrained)
         try await fixture.enqueue(["http://a/1"], batch: "one")
-        try await fixture.enqueue(["http://a/2"], batch: "two") { $0.start = .after(.seconds(100)) }
+        try await fixture.enqueue(["http://a/2"], batch: "two") { $0.start = .after(.seconds(1_000)) }
         var left = try await fixture.queue.remaining(of: one)
         #expect(left.hasReady && !left.hasRunning && left.nextDue == nil)
         left = try await fixture.queue.remaining(of: two)
-        #expect(!left.hasReady && !left.hasRunning && left.nextDue.map { $0 > .seconds(90) } == true)
+        #expect(!left.hasReady && !left.hasRunning && left.nextDue.map { $0 > .seconds(500) } == true)
         let worker = try await fixture.startWorker()
         _ = try await worker.claim(upTo: 9)
         left = try await fixture.queue.remaining()

@@ -119,7 +119,7 @@ struct ClaimTests {
                 Issue.record("\(decisions[2])")
                 continue
             }
-            #expect(delay > .seconds(590) && delay <= .seconds(600))
+            #expect(delay > .seconds(300) && delay <= .seconds(600))
         }
         let progress = try await fixture.queue.progress(of: .name("batch"))
         #expect(progress.succeeded == 1 && progress.failed == 1 && progress.cancelled == 1 && progress.retries == 1)

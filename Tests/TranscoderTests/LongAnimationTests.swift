@@ -52,13 +52,11 @@ struct LongAnimationTests {
         return file + [0x3B]
     }
 
-    /// On an idle machine 100 frames take at most 3 s of processor time and 200 MiB.
     @Test func `a GIF of 480 × 270 with 100 frames has all of them at 160 pixels`() async throws {
         let output = try await harness.make(
             Self.gif(480, 270, frames: 100), #""thumbnail":{"width":160,"height":160}"#)
         let made = try output.made()
         #expect(made.format == .gif && made.frames == 100 && made.width == 160 && made.height == 90)
-        #expect(output.report.processorTime < .seconds(9), "\(output.report.processorTime)")
         #expect(output.report.peakResidentBytes < 200 << 20, "\(output.report.peakResidentBytes >> 20) MiB")
     }
 

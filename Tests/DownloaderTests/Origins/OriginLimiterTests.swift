@@ -28,7 +28,7 @@ struct OriginLimiterTests {
         let error = try #require(await downloader.failure(held.url("/b")))
         #expect(error.row == "LarderErrorDomain 106")
         let wait = try #require(error.retryAfter)
-        #expect(wait > .seconds(50) && wait <= .seconds(60))
+        #expect(wait > .zero && wait <= .seconds(60))
         #expect(held.requests.count == 1)
         _ = try await downloader.fetch(other.url("/a"))
         let changes = downloader.origins.limits.withLock { $0.takeChanges() }
