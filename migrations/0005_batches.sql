@@ -114,7 +114,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.require_owner IS
     'Fails unless the caller has the rights of the role that opened a batch, of larder_admin, or of the owner of the '
-    'schema. Everybody may enqueue into a daily batch.';
+    'schema. Each producer may enqueue into a daily batch.';
 
 -- VOLATILE, so that each statement has a snapshot of its own: in this order nothing can be added unseen.
 CREATE FUNCTION larder_data.is_over(b larder_data.batch) RETURNS boolean

@@ -73,7 +73,7 @@ COMMENT ON FUNCTION larder_data.turns_ahead IS
     'How many turns the open items of a batch take, behind which it gets more.';
 
 -- A batch of a million jobs whose calls all began at one turn would have a hundred jobs in each, and another batch one.
--- The last job of the batch tells its last turn, also within the second in which neither the cursor nor the totals
+-- The last job of the batch has its last turn, also within the second in which neither the cursor nor the totals
 -- change. Calls that run at once do not see each other and share turns: exact ones would need a row that every enqueue
 -- into a batch locks. The search ends at the position of the cursor, below which only dead rows are. Under SERIALIZABLE
 -- reading what another call inserts would make one of the two fail.

@@ -26,7 +26,7 @@ public struct TranscodedVariant: Sendable, Hashable, Codable {
     public let copied: Bool
     /// The quality it was written at; nil for copies and formats without one.
     public var quality: Int?
-    /// The structural similarity to the drawn pixels, where the variant wants one; below that at the highest quality.
+    /// The structural similarity to the drawn pixels, where the variant names one; below that at the highest quality.
     public var ssim: Double?
     /// The requested format, when another was written because there is no encoder or the image is too large for it.
     public var replaced: ImageFormat?

@@ -35,7 +35,7 @@ struct BatchOwnerTests {
         await other.close()
     }
 
-    @Test func `a daily batch takes everybody's URLs, and only an admin can seal it`() async throws {
+    @Test func `a daily batch takes the URLs of every producer, and only an admin can seal it`() async throws {
         let fixture = try await QueueFixture.make()
         let producer = try await fixture.login("larder_producer")
         let admin = try await fixture.login("larder_admin")

@@ -175,7 +175,7 @@ struct LockTests {
         #expect(try await holder.rows("SELECT larder.retry(\(jobs[0].id))") == [["\(jobs[0].id)"]])
         #expect(try await fixture.sql("SELECT FROM larder_data.claim_cursor FOR UPDATE SKIP LOCKED").isEmpty)
 
-        // Below the position, which nobody can lower: claims that take turns find it, about every second one.
+        // Below the position, which cannot be lowered now: claims that take turns find it, about every second one.
         try await worker.release([jobs[1].held])
         var claimed: [Job] = []
         for _ in 1...3 {

@@ -67,7 +67,7 @@ struct PauseTests {
         #expect(beside.pages * 4 <= alone.pages * 5, "\(alone.pages) pages, then \(beside.pages)")
     }
 
-    @Test func `a claim that picks more rows than it wants takes no more, though none is held any more`() async throws {
+    @Test func `a claim that picks more rows than it may take leaves the rest, though none is held now`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<5).map { "http://a/\($0)" })
         // As in a round after one that suspended jobs, when their batch has resumed meanwhile.

@@ -160,7 +160,7 @@ struct ScheduleTests {
         try await fixture.sql("GRANT SELECT ON shop.product TO larder_schedule")
         #expect(try await set("SELECT image FROM shop.product")?.contains("no url") == true)
         #expect(try await set("SELECT nothing FROM shop.product")?.contains("does not exist") == true)
-        // It runs as larder_schedule, whoever calls it, and what it sets is undone.
+        // It runs as larder_schedule, also when others call it, and what it sets is undone.
         try await fixture.sql(
             """
             CREATE FUNCTION shop.evil() RETURNS text LANGUAGE plpgsql AS $$ BEGIN

@@ -69,7 +69,7 @@ struct HealthCommandTests {
         #expect(try await !scene.larder("status").text.contains("is paused"))
     }
 
-    @Test func `metrics are written for a textfile collector as promtool wants them`() async throws {
+    @Test func `metrics are written for a textfile collector as promtool accepts them`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))
         let path = scene.directory.file("larder.prom")

@@ -3,7 +3,7 @@ private import Foundation
 
 /// A home for embedded clusters of one test. Servers in it end, and it goes, with its last reference or the process.
 public final class ClusterHome: Sendable {
-    /// A directory that everybody can pass through.
+    /// A directory that every user can pass through.
     public let directory: TemporaryDirectory
     private let disposal: Disposal
 

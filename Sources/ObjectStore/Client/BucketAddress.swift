@@ -83,7 +83,7 @@ public struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
     /// The URL of an object for messages.
     func url(of key: String) -> String { "\(scheme)://\(bucket)/\(key)" }
 
-    /// What tells it from every other address: the server as well.
+    /// Distinguishes it from every other address, of other servers also.
     public var identity: String { "\(endpoint) \(self)" }
 
     /// `s3://BUCKET/PREFIX`.

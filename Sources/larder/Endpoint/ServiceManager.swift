@@ -4,7 +4,7 @@ import ImageModel
 import JobQueue
 import Worker
 
-/// Tells systemd the state of a worker, as sd_notify(3) describes it: datagrams to the socket in NOTIFY_SOCKET.
+/// Sends the state of a worker to systemd, as sd_notify(3) describes it: datagrams to the socket in NOTIFY_SOCKET.
 ///
 /// libsystemd would be a dependency for one call of sendto(2). READY is sent when the settings are read and the cache
 /// is open; with WATCHDOG_USEC, WATCHDOG is sent twice in that time for as long as tasks run and the claim loop goes

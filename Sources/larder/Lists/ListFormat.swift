@@ -11,8 +11,8 @@ enum ListFormat: String, CaseIterable {
 
     /// The format of a list by its name, else by its first line that is neither empty nor a comment.
     ///
-    /// Without a name that tells, a list is CSV or TSV only when its first line is a header that names `url`, or
-    /// begins with a quote: a URL may have commas.
+    /// Where the name does not say the format, a list is CSV or TSV only when its first line is a header that names
+    /// `url`, or begins with a quote: a URL may have commas.
     static func detect(path: String, firstLine: ArraySlice<UInt8>) -> ListFormat {
         var name = path.lowercased()
         for suffix in [".gz", ".zst"] where name.hasSuffix(suffix) { name.removeLast(suffix.count) }
