@@ -96,27 +96,35 @@ DECLARE
 BEGIN
     -- The anti-join is there because ON CONFLICT alone uses up an id for each known origin. In order of names, so that
     -- two calls cannot deadlock.
-    INSERT INTO larder_data.origin (name)
-    SELECT d.name FROM (SELECT DISTINCT u.name FROM unnest(origins) AS u (name) WHERE u.name IS NOT NULL) AS d
-    WHERE NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = d.name)
-    ORDER BY d.name ON CONFLICT (name) DO NOTHING;
+    BEGIN
+        INSERT INTO larder_data.origin (name)
+        SELECT d.name FROM (SELECT DISTINCT u.name FROM unnest(origins) AS u (name) WHERE u.name IS NOT NULL) AS d
+        WHERE NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = d.name)
+        ORDER BY d.name ON CONFLICT (name) DO NOTHING;
+    EXCEPTION WHEN serialization_failure THEN
+        -- Above READ COMMITTED: another call has added one of them, and the snapshot does not show it.
+        NULL;
+    END;
 
     WITH named AS MATERIALIZED (
         SELECT o.id, o.name FROM larder_data.origin o
         WHERE o.name = ANY (ARRAY(SELECT DISTINCT u.name FROM unnest(origins) AS u (name) WHERE u.name IS NOT NULL))
     ), known AS MATERIALIZED (
-        SELECT s.site, n.id FROM unnest(sites, origins) AS s (site, origin) JOIN named n ON n.name = s.origin
+        SELECT s.site, n.id FROM unnest(sites, origins) AS s (site, origin) LEFT JOIN named n ON n.name = s.origin
+        WHERE s.origin IS NOT NULL
     )
-    SELECT array_agg(g.id), array_agg(CASE WHEN g.id IS NOT NULL THEN larder_data.job_key(g.url, pipeline_id) END)
+    SELECT array_agg(CASE WHEN g.is_valid THEN g.id END),
+        array_agg(CASE WHEN g.is_valid THEN larder_data.job_key(g.url, pipeline_id) END)
     INTO origin_ids, keys FROM (
-        SELECT t.url,
-            CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ E'[\\x01-\\x1f\\x7f\\ufffd]' THEN k.id END AS id
+        SELECT t.url, k.id, k.site IS NOT NULL
+            AND octet_length(t.url) <= 8192 AND t.url !~ E'[\\x01-\\x1f\\x7f\\ufffd]' AS is_valid
         FROM unnest(urls, site_of) WITH ORDINALITY AS t (url, site, ord) LEFT JOIN known k ON k.site = t.site
         ORDER BY t.ord
     ) AS g;
 END $$;
 COMMENT ON FUNCTION larder_data.identify IS
-    'The origin id and job key of each URL, both NULL for an invalid one. Adds missing origins.';
+    'The origin id and job key of each URL, both NULL for an invalid one. Adds missing origins. Above READ COMMITTED '
+    'the id is also NULL where another call has added an origin that the snapshot does not show.';
 
 -- Through jsonb, which refuses some texts that json accepts: a worker in another language may have written them.
 CREATE FUNCTION larder_data.is_all_stored(stored json) RETURNS boolean

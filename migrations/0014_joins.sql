@@ -15,8 +15,10 @@
 -- settles those that it sees itself, and the task sees the job as missing only after that has committed. Where the job
 -- was cancelled, the join comes after that in the order of commits, and the batch gets a new job.
 --
--- Above READ COMMITTED an enqueue may not see a live job of its URL, and could neither insert nor join it. Then it
--- leaves a row in `late_enqueue`, and maintenance enqueues the URLs.
+-- Above READ COMMITTED an enqueue may not see a live job of its URL, and could neither insert nor join it, or may not
+-- see the origin of a URL. Then it leaves a row in `late_enqueue`, and maintenance enqueues the URLs. Under
+-- SERIALIZABLE it does so with all URLs of the call and reads no key: a call that reads keys which another one inserts
+-- fails if it has also opened a batch, because the other one has read the page on which the batch is.
 
 CREATE TABLE larder_data.job_join (
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -39,13 +41,11 @@ CREATE TABLE larder_data.late_enqueue (
     due timestamptz,
     template json NOT NULL,
     urls text[] NOT NULL,
-    keys bytea[] NOT NULL,
-    origin_ids int[] NOT NULL,
     metas json[]
 );
 COMMENT ON TABLE larder_data.late_enqueue IS
-    'URLs whose live job a snapshot of REPEATABLE READ or SERIALIZABLE did not show: maintenance enqueues them, see '
-    'larder_data.put_late(). template: the columns of larder_data.job that they share.';
+    'URLs whose live job or origin a snapshot of REPEATABLE READ or SERIALIZABLE did not show: maintenance enqueues '
+    'them, see larder_data.put_late(). template: the columns of larder_data.job that they share.';
 CREATE INDEX late_enqueue_batch ON larder_data.late_enqueue (batch_id);
 
 -- A join raises the job's priority if the new one is higher, and brings a job that was enqueued for later forward; a
@@ -224,21 +224,21 @@ CREATE FUNCTION larder_data.put_jobs(
 LANGUAGE plpgsql AS $$
 DECLARE
     level text := current_setting('transaction_isolation');
+    is_late boolean := level IN ('repeatable read', 'serializable') AND EXISTS (
+        SELECT FROM unnest(keys, origin_ids) AS k (key, origin_id) WHERE k.key IS NOT NULL AND k.origin_id IS NULL);
     live_ids bigint[];
     live_keys bytea[];
 BEGIN
     FOR try IN 1 .. 100 LOOP
         BEGIN
-            -- Under SERIALIZABLE, reading what another call inserts would make one of the two fail.
-            IF level <> 'serializable' OR try > 1 THEN
+            IF level <> 'serializable' THEN
                 SELECT array_agg(j.id), array_agg(j.key) INTO live_ids, live_keys
                 FROM larder_data.job j WHERE j.key = ANY (keys);
             END IF;
-            IF try > 1 AND level IN ('repeatable read', 'serializable') THEN
-                INSERT INTO larder_data.late_enqueue (batch_id, due, template, urls, keys, origin_ids, metas)
-                SELECT template.batch_id, due, row_to_json(template), array_agg(k.url), array_agg(k.key),
-                    array_agg(k.origin_id), array_agg(k.meta)
-                FROM unnest(urls, keys, origin_ids, metas) AS k (url, key, origin_id, meta)
+            IF is_late THEN
+                INSERT INTO larder_data.late_enqueue (batch_id, due, template, urls, metas)
+                SELECT template.batch_id, due, row_to_json(template), array_agg(k.url), array_agg(k.meta)
+                FROM unnest(urls, keys, metas) AS k (url, key, meta)
                 WHERE k.key IS NOT NULL AND k.key NOT IN (SELECT unnest(live_keys)) HAVING count(*) > 0;
                 jobs := array_fill(NULL::bigint, ARRAY[cardinality(keys)]);
             ELSE
@@ -251,6 +251,7 @@ BEGIN
             IF try = 100 THEN
                 RAISE;
             END IF;
+            is_late := level IN ('repeatable read', 'serializable');
         END;
     END LOOP;
     IF live_ids IS NULL THEN
@@ -272,12 +273,15 @@ CREATE FUNCTION larder_data.put_late() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '100ms' AS $$
 DECLARE
     late larder_data.late_enqueue;
+    template larder_data.job;
+    ids record;
     moved int := 0;
 BEGIN
     FOR late IN SELECT y.* FROM larder_data.late_enqueue y ORDER BY y.id LIMIT 10 FOR UPDATE SKIP LOCKED LOOP
         BEGIN
-            PERFORM larder_data.put_jobs(json_populate_record(NULL::larder_data.job, late.template),
-                late.due, late.urls, late.keys, late.origin_ids, late.metas);
+            template := json_populate_record(NULL::larder_data.job, late.template);
+            ids := larder_data.identify(late.urls, template.pipeline_id);
+            PERFORM larder_data.put_jobs(template, late.due, late.urls, ids.keys, ids.origin_ids, late.metas);
             DELETE FROM larder_data.late_enqueue x WHERE x.id = late.id;
             moved := moved + cardinality(late.urls);
         EXCEPTION WHEN lock_not_available THEN

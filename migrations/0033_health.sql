@@ -48,7 +48,7 @@ WITH counted AS (
         SELECT j.batch_id, j.items, NULL::smallint AS outcome FROM larder_data.job j
         UNION ALL SELECT s.batch_id, s.items, NULL FROM larder_data.job_subscriber s
         UNION ALL SELECT x.batch_id, x.items, NULL FROM larder_data.job_join x
-        UNION ALL SELECT x.batch_id, cardinality(x.keys), NULL FROM larder_data.late_enqueue x
+        UNION ALL SELECT x.batch_id, cardinality(x.urls), NULL FROM larder_data.late_enqueue x
         UNION ALL SELECT h.batch_id, h.items, h.outcome FROM larder_data.job_history h WHERE h.retried_as IS NULL
         UNION ALL SELECT i.batch_id, i.items, i.outcome FROM larder_data.item_history i WHERE i.retried_as IS NULL
     ) AS x GROUP BY x.batch_id
