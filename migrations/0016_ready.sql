@@ -153,30 +153,33 @@ COMMENT ON FUNCTION larder_data.search_start IS
     'Per priority the id, and the turn, up to which nothing is ready in a queue, searched from these on.';
 
 -- Where an old snapshot keeps dead rows, a claim reads all that became dead since the cursor was moved; in a second
--- these may be 20,000. So a claim that has passed many moves the cursor. It takes nothing from new_ready, which lowers
--- the cursor later, and leaves updated_at, which says when that was last done. Above READ COMMITTED a cursor that
--- another claim has moved would make the claim fail.
-CREATE FUNCTION larder_data.advance_cursor(queue_no smallint) RETURNS void
+-- these may be 20,000. So a claim that has passed many moves the cursor of their priority. It takes nothing from
+-- new_ready, which lowers the cursor later, and leaves updated_at, which says when that was last done. Above READ
+-- COMMITTED a cursor that another claim has moved would make the claim fail.
+CREATE FUNCTION larder_data.advance_cursor(queue_no smallint, cursor_no bigint, passed_priority int) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
+    k CONSTANT int := passed_priority + 1;
     last_id bigint := (SELECT s.last_value FROM larder_data.job_id s);
-    c larder_data.claim_cursor;
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('repeatable read', 'serializable') THEN
-        SELECT y.* INTO c FROM larder_data.current_cursor x, LATERAL (
-            SELECT z.* FROM larder_data.claim_cursor z
-            WHERE z.queue_id = x.queue_id AND z.number = x.number FOR UPDATE SKIP LOCKED) AS y
-        WHERE x.queue_id = queue_no;
-        IF FOUND THEN
-            UPDATE larder_data.claim_cursor x
-            SET number = c.number + 1, (positions, turns) = (
-                SELECT s.positions, s.turns FROM larder_data.search_start(queue_no, last_id, c.positions, c.turns) s)
-            WHERE x.queue_id = queue_no AND x.number = c.number;
-        END IF;
+        -- As search_start, for one priority.
+        UPDATE larder_data.claim_cursor x
+        SET number = x.number + 1, positions[k] = coalesce((
+                SELECT min(r.job_id) - 1 FROM larder_data.ready r
+                WHERE r.queue_id = queue_no AND r.priority = k - 1 AND r.job_id > x.positions[k]), last_id),
+            turns[k] = coalesce((
+                SELECT min(r.turn) - 1 FROM larder_data.ready r
+                WHERE r.queue_id * 10 + r.priority = queue_no * 10 + k - 1 AND r.turn > x.turns[k]),
+                greatest(x.turns[k], last_id))
+        WHERE x.ctid = ANY (ARRAY(
+            SELECT z.ctid FROM larder_data.claim_cursor z
+            WHERE z.queue_id = queue_no AND z.number = cursor_no FOR UPDATE SKIP LOCKED));
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.advance_cursor IS
-    'Moves the positions at which claims of a queue start behind the jobs that have been claimed since.';
+    'Moves the positions at which claims of a queue and a priority start behind the jobs that have been claimed since, '
+    'unless they were moved since they had this number.';
 
 -- Each run starts at the positions of the last one, or at a job that was committed since, so that it does not read the
 -- dead rows before them. The cursors are locked before the statement that reads new_ready and ready: whatever another

@@ -177,12 +177,13 @@ COMMENT ON FUNCTION larder_data.claimed_jobs IS 'What a worker needs of these jo
 
 CREATE FUNCTION larder_data.take_jobs(
     worker bigint, claim_no bigint, picked tid[], newest_first boolean, limited smallint[],
-    positions bigint[] DEFAULT NULL
+    positions bigint[] DEFAULT NULL, cursor_no bigint DEFAULT NULL
 ) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
     jobs bigint[];
-    passed bigint;
+    taken int;
+    farthest bigint;
     own_queue smallint;
 BEGIN
     WITH taken AS (
@@ -191,22 +192,24 @@ BEGIN
         INSERT INTO larder_data.running (worker_id, job_id, claim_no, queue_id, is_limited)
         SELECT worker, t.job_id, take_jobs.claim_no, t.queue_id, t.queue_id = ANY (limited) FROM taken t
     )
-    -- Ids between the position, -1 if there is none, and the last job, without the jobs themselves.
-    SELECT array_agg(t.job_id ORDER BY t.priority, CASE WHEN newest_first THEN -t.job_id ELSE t.job_id END),
-        max(t.job_id - nullif(positions[t.priority + 1], -1)) - count(*), min(t.queue_id)
-    INTO jobs, passed, own_queue FROM taken t;
-    IF passed > 1000 THEN
-        PERFORM larder_data.advance_cursor(own_queue);
+    -- farthest: how far a job is from the position of its priority, the last digit; NULL if there is none.
+    SELECT array_agg(t.job_id ORDER BY t.priority, CASE WHEN newest_first THEN -t.job_id ELSE t.job_id END), count(*),
+        max((t.job_id - nullif(positions[t.priority + 1], -1)) * 10 + t.priority), min(t.queue_id)
+    INTO jobs, taken, farthest, own_queue FROM taken t;
+    -- A move costs as much as passing some hundred dead rows.
+    IF farthest / 10 > 100 + 10 * taken THEN
+        PERFORM larder_data.advance_cursor(own_queue, cursor_no, (farthest % 10)::int);
     END IF;
     RETURN jobs;
 END $$;
 COMMENT ON FUNCTION larder_data.take_jobs IS
-    'Moves locked ready rows to running and returns their jobs. positions: those at which the claim started; they are '
-    'moved if it passed many ids.';
+    'Moves locked ready rows to running and returns their jobs. positions, cursor_no: where the claim started; the '
+    'cursor is moved if the claim passed many ids.';
 
 CREATE FUNCTION larder_data.claim_context(
     worker bigint, claim_no bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean,
-    OUT limited smallint[], OUT low_priority_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean
+    OUT limited smallint[], OUT low_priority_every int, OUT cursor_no bigint, OUT positions bigint[],
+    OUT turns bigint[], OUT by_turn boolean
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -216,7 +219,7 @@ BEGIN
     -- because starting a statement of many tables costs more than what it reads.
     SELECT q.id, q.lifo, q.paused_at IS NOT NULL,
         CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END,
-        q.low_priority_every,
+        q.low_priority_every, c.number,
         coalesce(c.positions, array_fill(-1::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
         -- Every second claim, also among those that start at a lower priority.
         (worker + claim_no + CASE WHEN q.low_priority_every > 1 THEN (worker + claim_no) / q.low_priority_every
@@ -224,9 +227,9 @@ BEGIN
         (SELECT w.stopped_at IS NULL AND w.rescued_at IS NULL
              AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
          FROM larder_data.worker w WHERE w.id = worker ORDER BY w.number DESC LIMIT 1)
-    INTO queue_id, lifo, is_paused, limited, low_priority_every, positions, turns, by_turn, worker_lives
+    INTO queue_id, lifo, is_paused, limited, low_priority_every, cursor_no, positions, turns, by_turn, worker_lives
     FROM larder_data.queue q LEFT JOIN LATERAL (
-        SELECT x.positions, x.turns, x.updated_at FROM larder_data.claim_cursor x
+        SELECT x.number, x.positions, x.turns, x.updated_at FROM larder_data.claim_cursor x
         WHERE x.queue_id = q.id ORDER BY x.number DESC LIMIT 1
     ) AS c ON c.updated_at > clock_timestamp() - interval '10 s'
     WHERE q.name = claim_context.queue;
@@ -377,7 +380,8 @@ BEGIN
         some_held := held.some_held;
         IF held.kept <> '{}' THEN
             jobs := jobs || larder_data.take_jobs(
-                worker, claim_no, held.kept, q.lifo, q.limited, CASE WHEN NOT q.by_turn THEN q.positions END);
+                worker, claim_no, held.kept, q.lifo, q.limited, CASE WHEN NOT q.by_turn THEN q.positions END,
+                q.cursor_no);
         END IF;
         EXIT WHEN NOT some_held;
     END LOOP;

@@ -120,7 +120,7 @@ struct HeldSnapshotTests {
             let claim = "SELECT * FROM larder.claim_v1(\(worker.id), \(number), 20)"
             let index = ["ready_pkey", "ready_turn"][number / 2 % 2]
             let read = try await entries(of: index, readBy: claim, in: fixture)
-            #expect(read < 3_000, "claim \(number) read \(read) entries of \(index)")
+            #expect(read < 1_000, "claim \(number) read \(read) entries of \(index)")
         }
         _ = try await holder.rows("COMMIT")
         try await fixture.sql("SELECT larder_data.maintenance_claims()")
