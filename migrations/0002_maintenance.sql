@@ -32,7 +32,7 @@ INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('deleted', 'routine', 11, '10 s', 'removing deleted batches'),
     ('vacuum', 'owner', 12, '25 s', 'vacuum'),
     ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs'),
-    ('holds', 'urgent', 14, '30 s', 'deferring the jobs of held origins');
+    ('holds', 'urgent', 14, '30 s', 'moving aside the jobs of held origins and paused batches');
 
 CREATE TABLE larder_data.maintenance (
     task text NOT NULL,

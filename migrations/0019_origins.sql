@@ -135,19 +135,24 @@ END $$;
 COMMENT ON FUNCTION larder_data.defer_held IS
     'Schedules the jobs of held origins among these rows of ready; answers the other rows, at most `wanted`.';
 
--- An origin with a million jobs may be held. The jobs that are claimed next are kept free of it, so that a claim finds
--- others in its first round. Read without locks, so that no claim passes over a free job. A breaker whose time is over
--- is left to claims, which take its probe. Where queues are long the search reads up to 5,000 rows of each queue and
--- priority and finds none: so it is a fiftieth of the time at most, see reschedule(), and its period is long.
+-- An origin, or a paused batch, may have a million jobs. The jobs that are claimed next are kept free of them, so that
+-- a claim finds others in its first round. Read without locks, so that no claim passes over a free job. A breaker whose
+-- time is over is left to claims, which take its probe, and what other batches have joined is left to them, too. Where
+-- queues are long the search reads up to 5,000 rows of each queue and priority and finds none: so it is a fiftieth of
+-- the time at most, see reschedule(), and its period is long.
 CREATE FUNCTION larder_data.maintenance_holds() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     began_at CONSTANT timestamptz := clock_timestamp();
     portion CONSTANT int := 5000;
-    picked tid[];
+    picked tid[] := '{}'::tid[];
 BEGIN
-    IF EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() AND NOT h.gave_up) THEN
+    IF EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() AND NOT h.gave_up)
+        OR EXISTS (
+            SELECT FROM larder_data.batch b
+            WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL)
+              AND b.paused_at IS NOT NULL) THEN
         picked := ARRAY(
             SELECT front.tid FROM larder_data.queue q
             CROSS JOIN generate_series(0, 9) AS p
@@ -163,24 +168,33 @@ BEGIN
                  WHERE q.lifo AND x.queue_id = q.id AND x.priority = p
                  ORDER BY x.job_id DESC LIMIT portion)) AS front
             CROSS JOIN LATERAL (
-                SELECT x.origin_id FROM larder_data.job x WHERE x.id = front.job_id OFFSET 0) AS j
+                SELECT x.batch_id, x.origin_id, x.has_subscribers FROM larder_data.job x
+                WHERE x.id = front.job_id OFFSET 0) AS j
             CROSS JOIN LATERAL (
                 SELECT FROM larder_data.origin_hold h
-                WHERE h.origin_id = j.origin_id AND h.until > clock_timestamp() AND NOT h.gave_up OFFSET 0) AS h
+                WHERE h.origin_id = j.origin_id AND h.until > clock_timestamp() AND NOT h.gave_up
+                UNION ALL
+                SELECT FROM larder_data.batch b
+                WHERE b.id = j.batch_id AND b.paused_at IS NOT NULL AND NOT j.has_subscribers
+                LIMIT 1) AS held
             LIMIT portion);
         picked := ARRAY(SELECT x.ctid FROM larder_data.ready x WHERE x.ctid = ANY (picked) FOR UPDATE SKIP LOCKED);
-        -- By what these rows are now; none is kept for a probe.
-        PERFORM larder_data.defer_held(picked, 0, 0);
+        IF picked <> '{}' THEN
+            -- By what these rows are now; none is kept for a probe. Claims need not pass what is dead now.
+            PERFORM larder_data.put_off_held(picked, 0, 0, false);
+            PERFORM larder_data.maintenance_claims();
+        END IF;
     END IF;
     IF cardinality(picked) >= portion THEN
         PERFORM larder_data.run_again('holds', true);
     ELSE
         PERFORM larder_data.reschedule('holds', began_at, '1 s');
     END IF;
-    RETURN coalesce(cardinality(picked), 0);
+    RETURN cardinality(picked);
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_holds IS
-    'Defers jobs of held origins among the first 5,000 ready jobs of each queue and priority, 5,000 a call.';
+    'Moves aside the jobs of held origins and of paused batches among the first 5,000 ready jobs of each queue and '
+    'priority, 5,000 a call.';
 
 CREATE FUNCTION larder_data.note_evidence(origins text[], reasons text[], lengths_ms bigint[], reporter bigint)
 RETURNS void

@@ -345,10 +345,11 @@ DECLARE
     q record;
     held record;
     wanted int;
+    missing int;
     first int;
+    by_turn boolean;
     picked tid[];
     jobs bigint[];
-    some_held boolean := false;
 BEGIN
     -- Not behind a completion in the same transaction, which must wait for the disk.
     IF pg_current_xact_id_if_assigned() IS NULL THEN
@@ -365,25 +366,24 @@ BEGIN
     ELSIF q.limited <> '{}' AND wanted > 0 THEN
         wanted := least(wanted, (larder_data.lock_limits(q.limited))[1]);
     END IF;
-    -- A paused batch, or a held origin, may have a million jobs in front: many at a time once some were held, and in
-    -- the last round by turn, which finds the jobs of other batches. What is left in front is for maintenance_holds,
-    -- and for the next claims, so that no claim takes long.
-    FOR round IN 1 .. 3 LOOP
-        EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
+    -- A paused batch, or a held origin, may have a million jobs in front. The second round goes by turn, which finds
+    -- those of other batches, and the last two look at many. What is left in front is for maintenance_holds.
+    FOR round IN 1 .. 4 LOOP
+        missing := wanted - cardinality(jobs);
+        EXIT WHEN coalesce(missing, 0) <= 0;
         first := coalesce(
             first, larder_data.first_priority(q.queue_id, q.positions, q.low_priority_every, worker + claim_no));
-        picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn OR round = 3, first,
-            CASE WHEN q.by_turn OR round = 3 THEN q.turns ELSE q.positions END,
-            CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);
+        by_turn := q.by_turn OR round % 2 = 0;
+        picked := larder_data.pick_of_queue(q.queue_id, q.lifo, by_turn, first,
+            CASE WHEN by_turn THEN q.turns ELSE q.positions END,
+            CASE round WHEN 1 THEN missing WHEN 2 THEN least(4 * missing + 4, 1000) ELSE 1000 END);
         EXIT WHEN picked = '{}';
-        held := larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, false);
-        some_held := held.some_held;
+        held := larder_data.put_off_held(picked, missing, worker, false);
         IF held.kept <> '{}' THEN
-            jobs := jobs || larder_data.take_jobs(
-                worker, claim_no, held.kept, q.lifo, q.limited, CASE WHEN NOT q.by_turn THEN q.positions END,
-                q.cursor_no);
+            jobs := jobs || larder_data.take_jobs(worker, claim_no, held.kept, q.lifo, q.limited,
+                CASE WHEN NOT by_turn THEN q.positions END, q.cursor_no);
         END IF;
-        EXIT WHEN NOT some_held;
+        EXIT WHEN NOT held.some_held;
     END LOOP;
     IF q.limited <> '{}' AND wanted > 0 AND jobs <> '{}' THEN
         PERFORM larder_data.take_tokens(q.limited, jobs);

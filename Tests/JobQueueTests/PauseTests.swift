@@ -140,6 +140,28 @@ struct PauseTests {
         // One of two claims in a row takes the oldest first, the other one takes turns.
         #expect(try await worker.claim(upTo: 1).map(\.id) == [others[0]])
         #expect(try await worker.claim(upTo: 1).map(\.id) == [others[1]])
+        // And moves few aside: the others are for maintenance.
+        #expect(try await fixture.value("SELECT count(*) BETWEEN 1 AND 20 FROM larder_data.suspended") == "t")
+        while try await fixture.value("SELECT count(*) FROM larder_data.suspended") != "25000" {
+            let moved = "SELECT moved > 0 FROM larder.maintain(true) WHERE task = 'holds'"
+            #expect(try await fixture.sql(moved) == [["t"]])
+        }
+        try await fixture.expectSound()
+    }
+
+    @Test func `maintenance leaves the jobs of a paused batch that another batch has joined to claims`() async throws {
+        let fixture = try await QueueFixture.make()
+        let paused = try await fixture.enqueue((0..<20).map { "http://a/\($0)" }, batch: "paused").compactMap(\.job)
+        try await fixture.enqueue(["http://a/3", "http://b/1"], batch: "active")
+        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.pause(.name("paused"))
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.suspended WHERE reason = 'paused'") == "19")
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 9).map(\.url) == ["http://a/3", "http://b/1"])
+        try await fixture.queue.resume(.name("paused"))
+        #expect(try await worker.claim(upTo: 30).map(\.id) == paused.filter { $0 != paused[3] })
+        try await fixture.expectSound()
     }
 
     @Test func `a paused queue hands out nothing until it is resumed`() async throws {
