@@ -152,7 +152,7 @@ BEGIN
         OR EXISTS (
             SELECT FROM larder_data.batch b
             WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL)
-              AND b.paused_at IS NOT NULL) THEN
+              AND b.cancelled_at IS NULL) THEN
         picked := ARRAY(
             SELECT front.tid FROM larder_data.queue q
             CROSS JOIN generate_series(0, 9) AS p
@@ -175,7 +175,9 @@ BEGIN
                 WHERE h.origin_id = j.origin_id AND h.until > clock_timestamp() AND NOT h.gave_up
                 UNION ALL
                 SELECT FROM larder_data.batch b
-                WHERE b.id = j.batch_id AND b.paused_at IS NOT NULL AND NOT j.has_subscribers
+                WHERE b.id = j.batch_id AND b.paused_at IS NOT NULL AND b.cancelled_at IS NULL
+                  AND NOT (j.has_subscribers AND EXISTS (
+                      SELECT FROM larder_data.job_subscriber s WHERE s.job_id = front.job_id))
                 LIMIT 1) AS held
             LIMIT portion);
         picked := ARRAY(SELECT x.ctid FROM larder_data.ready x WHERE x.ctid = ANY (picked) FOR UPDATE SKIP LOCKED);

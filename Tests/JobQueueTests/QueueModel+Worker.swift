@@ -26,9 +26,10 @@ extension QueueModel {
         let priorities = [first] + (0...9).filter { $0 != first }
         var got: [Int64] = []
         var isSomeAside = false
-        for round in 1...3 {
-            // Many at a time once some were held.
-            let portion = isSomeAside ? 1_000 : most - got.count
+        for round in 1...4 {
+            // Some by turn once some were held, and then many.
+            let missing = most - got.count
+            let portion = round == 1 ? missing : round == 2 ? min(4 * missing + 4, 1_000) : 1_000
             isSomeAside = false
             var taken: [LiveJob] = []
             let ready = jobs.values.filter { $0.place == .ready }
@@ -36,7 +37,7 @@ extension QueueModel {
                 var inPriority = ready.filter { $0.priority == priority }.sorted { $0.id < $1.id }
                 if isNewestFirst {
                     inPriority.reverse()
-                } else if isByTurn || round == 3 {
+                } else if isByTurn || round % 2 == 0 {
                     inPriority.removeAll { turns[$0.id] ?? 0 <= turnCursors[priority] }
                     inPriority.sort { (turns[$0.id] ?? 0, $0.id) < (turns[$1.id] ?? 0, $1.id) }
                 } else {
@@ -53,7 +54,7 @@ extension QueueModel {
                     going.append(job)
                 }
             }
-            if keepAway(&going, most - got.count) { isSomeAside = true }
+            if keepAway(&going, missing) { isSomeAside = true }
             // Returned in order of priority, in whatever order they were picked.
             going.sort { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
             for job in going {
@@ -191,14 +192,21 @@ extension QueueModel {
             }
         }
         for job in jobs.values where job.place == .scheduled(isDue: true) { putBack(job.id) }
+        let isSomeHeld =
+            batches.values.contains { !$0.isFinished && !$0.goesOn }
+            || jobs.values.contains { $0.items[$0.home] == nil }
+        for job in jobs.values where job.place == .ready && (isHeldBack(job) || isPausedAlone(job)) {
+            if isSomeHeld, let reason = holdReason(job) {
+                jobs[job.id]?.place = .suspended(reason)
+            } else if isHeldBack(job) {
+                jobs[job.id]?.place = .scheduled(isDue: false)
+            }
+        }
         if !isNewestFirst {
             cursors = (0...9).map { priority in
                 let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == priority }.map(\.id).min()
                 return first.map { $0 - 1 } ?? numbersGivenOut
             }
-        }
-        for job in jobs.values where job.place == .ready && isHeldBack(job) {
-            jobs[job.id]?.place = .scheduled(isDue: false)
         }
         let wanted = Set(jobs.values.flatMap(\.items.keys))
         for (name, batch) in batches where batch.isSealed && batch.counts.open == 0 && !wanted.contains(name) {
@@ -211,6 +219,12 @@ extension QueueModel {
                 end(job.id, "cancelled", by: nil)
             }
         }
+    }
+
+    /// Whether the batch of a job is paused and no other one has it.
+    private func isPausedAlone(_ job: LiveJob) -> Bool {
+        guard let home = batches[job.home], home.isPaused, !home.isCancelled else { return false }
+        return job.items.keys.allSatisfy { $0 == job.home }
     }
 
     /// Ready again where it stood; claims begin no later.
