@@ -7,15 +7,15 @@ extension PostgresJobQueue {
         let progress = try await progress(of: batch)
         let errors = try await ask(
             """
-            SELECT domain, code, sum(items) FROM larder.record WHERE batch_id = $1 AND outcome = 2 AND retried_as IS NULL
-                AND discarded_at IS NULL
-            GROUP BY domain, code ORDER BY sum(items) DESC, domain, code LIMIT 100
+            SELECT domain, code, sum(items), http_status FROM larder.record
+            WHERE batch_id = $1 AND outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL
+            GROUP BY domain, code, http_status ORDER BY sum(items) DESC, domain, code, http_status LIMIT 100
             """, [.integer(progress.id)]
         ) { rows throws(QueueError) in
             (0..<rows.count).map { row in
                 ErrorCount(
                     domain: rows.text(row, 0) ?? "", code: Int(rows.integer(row, 1) ?? 0),
-                    items: Int(rows.integer(row, 2) ?? 0))
+                    items: Int(rows.integer(row, 2) ?? 0), status: rows.integer(row, 3).map(Int.init))
             }
         }
         let discarded = try await ask(

@@ -69,6 +69,17 @@ struct HealthCommandTests {
         #expect(try await !scene.larder("status").text.contains("is paused"))
     }
 
+    @Test func `of many paused queues status lists twenty, and says how many there are beyond`() async throws {
+        let scene = try await Scene()
+        let names = "FROM generate_series(10, 34) AS n"
+        _ = try await scene.sql("SELECT count(larder.queue_set('q' || n)) \(names)")
+        _ = try await scene.sql("SELECT count(larder.enqueue('http://a.example/' || n, queue => 'q' || n)) \(names)")
+        _ = try await scene.sql("SELECT count(larder.queue_pause('q' || n)) \(names)")
+        let lines = try await scene.larder("status").lines.filter { $0.hasPrefix("queue q") || $0.contains(" more ") }
+        #expect(lines.count == 21 && lines.first?.hasPrefix("queue q10 is paused") == true, "\(lines)")
+        #expect(lines.last == "5 more queues wait; 'larder queue list' lists all", "\(lines)")
+    }
+
     @Test func `metrics are written for a textfile collector as promtool accepts them`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))

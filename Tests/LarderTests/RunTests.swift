@@ -168,7 +168,11 @@ struct RunTests {
         let outcome = try await scene.larder("run", good, scene.origin.url("/missing.jpg"))
         #expect(outcome.code == 1)
         #expect(outcome.text.contains("total: 2") && outcome.text.contains("succeeded: 1"))
-        #expect(outcome.text.contains("1 × SDWebImageErrorDomain 2001"))
+        let cause = "  1 × SDWebImageErrorDomain 2001: The origin answered with HTTP status 404\n    The image is not"
+        #expect(outcome.text.contains(cause))
+        // The same causes as in the report, of one batch or of several.
+        #expect(try await scene.larder("report", "1").text.contains(cause))
+        #expect(try await scene.larder("report", "--since", "1d").text.contains(cause))
         #expect(outcome.errorText.contains("/missing.jpg") && outcome.errorText.contains("SDWebImageErrorDomain 2001"))
         #expect(!outcome.text.contains("{"))
     }

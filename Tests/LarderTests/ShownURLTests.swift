@@ -87,6 +87,10 @@ struct ShownURLTests {
         let shown = "http://a.example/1.jpg?X-Amz-Signature=***"
         let dry = try await scene.larder("enqueue", "--dry-run", url)
         #expect(dry.lines.first == "inserted\t\(shown)")
+        let long = "http://user:s3cret@a.example/" + String(repeating: "x", count: 300)
+        let cut = try await scene.larder("enqueue", "--dry-run", long)
+        #expect(cut.lines.first?.hasPrefix("inserted\thttp://a.example/xxx") == true, "\(cut.text)")
+        #expect(cut.lines.first?.hasSuffix("x…") == true && (cut.lines.first?.count ?? 999) < 220, "\(cut.text)")
         #expect(try await scene.larder("blocklist", "add", url).text == "blocked: \(shown)\n")
         #expect(try fields(try await scene.larder("blocklist", "list", "--json").text)["url"] as? String == url)
         #expect(try await scene.larder("blocklist", "remove", url).text == "removed: \(shown)\n")

@@ -7,7 +7,7 @@ public struct BatchReport: Sendable {
     /// The first 1,000 failures that were not discarded, in order of jobs; `PostgresJobQueue.failures(of:after:)` has
     /// all.
     public let failures: [FailureRecord]
-    /// The errors of these failures, most frequent first, at most 100.
+    /// The errors of these failures by HTTP status, most frequent first, at most 100.
     public let errors: [ErrorCount]
     /// How many failed items were discarded. They are part of `progress.failed`.
     public let discarded: Int
@@ -21,9 +21,15 @@ public struct ErrorCount: Sendable, Decodable {
     public let code: Int
     /// The number of items.
     public let items: Int
+    /// The HTTP status of these responses; nil where errors are not counted by it.
+    public let status: Int?
+
+    init(domain: String, code: Int, items: Int, status: Int? = nil) {
+        (self.domain, self.code, self.items, self.status) = (domain, code, items, status)
+    }
 
     private enum CodingKeys: String, CodingKey {
-        case domain, code
+        case domain, code, status
         case items = "n"
     }
 }

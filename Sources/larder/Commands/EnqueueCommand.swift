@@ -85,7 +85,8 @@ extension Command {
             } else if let error = answer.error {
                 Console.note("larder: \(item.place)\(PrintableText.text(FailureLine.text(item.url, error)))")
             } else if isDryRun {
-                Console.line("\(answer.kind.rawValue)\t\(PrintableText.text(ShownURL.masked(item.url)))")
+                let url = PrintableText.text(FailureLine.cut(ShownURL.masked(item.url)))
+                Console.line("\(answer.kind.rawValue)\t\(url)")
             }
         }
         var stream = EnqueueStream(queue: queue, options: options, bad: bad)

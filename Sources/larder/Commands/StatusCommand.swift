@@ -35,7 +35,8 @@ extension Command {
             if let target { try await queue.batch(called: target.name) } else { nil }
         func waits() async throws -> [String] {
             let queues = try await QueueLine.waiting(in: queue), origins = try await HeldOriginLine.all(in: queue)
-            return Array(queues.prefix(20)) + Array(origins.prefix(20))
+            return first(queues, more: "queues wait; 'larder queue list' lists all")
+                + first(origins, more: "origins are held; 'larder origin list' lists all")
         }
         let view = StatusView(
             json: arguments.flag("json"), isTerminal: Console.isTerminal(STDOUT_FILENO), waits: waits
@@ -50,5 +51,11 @@ extension Command {
             for line in try await waits() { Console.line(line) }
         }
         return .done
+    }
+
+    /// The first 20 lines, and how many there are beyond them.
+    private static func first(_ lines: [String], more: String) -> [String] {
+        let most = 20
+        return lines.prefix(most) + (lines.count > most ? ["\(lines.count - most) more \(more)"] : [])
     }
 }

@@ -12,9 +12,9 @@ enum TextReport {
         text += findings?.text ?? ""
         if !report.errors.isEmpty {
             text += "errors:\n"
-            for (domain, code, status, items) in errors(report, findings) {
-                let advice = FailureAdvice(domain: domain, code: code, status: status)
-                text += "  \(items) × \(domain) \(code): \(advice.meaning)\n    \(advice.action)\n"
+            for error in report.errors {
+                let advice = FailureAdvice(domain: error.domain, code: error.code, status: error.status)
+                text += "  \(error.items) × \(error.domain) \(error.code): \(advice.meaning)\n    \(advice.action)\n"
             }
             text += "failures:\n"
             for failure in report.failures.prefix(50) {
@@ -24,14 +24,6 @@ enum TextReport {
             if report.failures.count > 50 { text += "  ... --files --format json lists all\n" }
         }
         return text
-    }
-
-    /// By status too where the statistics are known.
-    private static func errors(
-        _ report: BatchReport, _ findings: ReportFindings?
-    ) -> [(domain: String, code: Int, status: Int?, items: Int)] {
-        guard let findings else { return report.errors.map { ($0.domain, $0.code, nil, $0.items) } }
-        return findings.statistics.causes.map { ($0.domain, $0.code, $0.status, $0.items) }
     }
 
     /// The names and values of the counts.
