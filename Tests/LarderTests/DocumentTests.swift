@@ -39,6 +39,11 @@ struct DocumentTests {
         #expect(try await scene.queue.check().isEmpty)
     }
 
+    @Test func `the README has at most 150 lines`() throws {
+        let text = try String(contentsOfFile: PackageRoot.path + "/README.md", encoding: .utf8)
+        #expect(text.count(where: \.isNewline) <= 150)
+    }
+
     @Test func `the list of names equals the functions, procedures and views`() async throws {
         let scene = try await Scene()
         let there = try #require(
