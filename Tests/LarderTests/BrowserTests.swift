@@ -110,12 +110,13 @@ struct BrowserTests {
         let urls = [
             try scene.serve("plain.jpg", at: "/a.jpg"), try scene.serve("plain.jpg", at: "/b.jpg"),
             scene.origin.url("/<script>alert(1)</script>.jpg"), scene.origin.url("/z.gif"),
+            try scene.serve("plain.jpg", at: "/signed.jpg?token=s3cret"),
         ]
         _ = try await scene.larder(["run", "--batch", "<b>", "--variant", Variants.small] + urls).run()
         let file = scene.directory.file("report.html")
         #expect(try await scene.larder("report", "<b>", "--format", "html", "-o", file).code == 0)
         try await serving(scene) { address in
-            let found = try await faults("report.py", [file, "4", address + "report/1"])
+            let found = try await faults("report.py", [file, "\(urls.count)", address + "report/1"])
             #expect(found.isEmpty, "\(found)")
         }
     }

@@ -40,6 +40,14 @@ struct DashboardSignatureTests {
         }
         #expect(try await curl(reading + "blocklist").contains(#""given":null"#))
 
+        // No file is found by a masked key: the report names the job instead.
+        let root = reading.replacing("api/v1/", with: "")
+        let job = try #require(try await scene.sql("SELECT job_id FROM larder.stored_file LIMIT 1"))
+        let page = try await curl(root + "report/1")
+        #expect(page.contains("data-served=\"1\"") && page.contains(",\(job)]") && !page.contains("s3cret"))
+        let size = try await curl("-o", "/dev/null", "-w", "%{size_download}", root + "batch/1/original/\(job)")
+        #expect(size == "\(try TestImage.bytes("plain.jpg").count)")
+
         try scene.directory.write(Self.token.utf8, to: "token")
         let changing = try scene.larder([
             "serve", "--listen", "127.0.0.1:0", "--json", "--token-file", scene.directory.file("token"),

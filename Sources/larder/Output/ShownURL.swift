@@ -13,6 +13,7 @@ enum ShownURL {
     /// such as `url` in JSON, is `text`; `key` in JSON is the key itself.
     static func masked(_ url: String) -> String {
         let shown = text(url)
+        guard shown.utf8.contains(UInt8(ascii: "?")) else { return shown }
         guard let query = shown.firstIndex(of: "?") else { return shown }
         let end = shown[query...].firstIndex(of: "#") ?? shown.endIndex
         let parameters = shown[query..<end].dropFirst().split(separator: "&", omittingEmptySubsequences: false)
@@ -30,6 +31,7 @@ enum ShownURL {
     /// Also removes the part before an `@` from a malformed URL with one slash, three or none; an `@` in a path stays.
     /// Compares bytes, because an `@` can be part of a combined character.
     static func text(_ url: String) -> String {
+        guard url.utf8.contains(UInt8(ascii: "@")) else { return url }
         let bytes = Array(url.utf8)
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return url }
         let slashes = bytes[(colon + 1)...].prefix { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }

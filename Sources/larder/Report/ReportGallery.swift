@@ -57,14 +57,18 @@ struct ReportGallery {
     /// Whether another record may have a row.
     private var isOpen: Bool { bytes <= Self.maxBytes - Self.leastRoom && read < Self.maxRead }
 
-    /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`.
+    /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`, and the job where a key is masked: no file is
+    /// found by such a key.
     private static func row(
         _ record: StoredRecord, _ names: inout NumberedTexts, _ formats: inout NumberedTexts,
         _ errors: inout NumberedTexts
     ) -> JSONRow {
+        var isMasked = false
         let files = record.stored.map { file in
-            JSONRow([
-                names.number(of: file.name), file.key == record.url ? nil : ShownURL.masked(file.key), file.path,
+            let key = ShownURL.masked(file.key)
+            if key != file.key { isMasked = true }
+            return JSONRow([
+                names.number(of: file.name), file.key == record.url ? nil : key, file.path,
                 formats.number(of: file.format), file.width, file.height, file.bytes,
                 errors.number(of: file.error.map { text($0, of: record.url) }), file.unchanged == true ? 1 : 0,
             ])
@@ -76,11 +80,13 @@ struct ReportGallery {
             case .failed: 1
             case .cancelled: 2
             }
-        return JSONRow([
+        var values: [(any Encodable)?] = [
             ShownURL.masked(record.url), outcome, errors.number(of: record.error.map { text($0, of: record.url) }),
             files, digest?.thumbHash, digest.map { "#" + $0.dominantColor.suffix(6) }, digest?.frames ?? 1,
             record.attempts,
-        ])
+        ]
+        if isMasked { values.append(record.job) }
+        return JSONRow(values)
     }
 
     /// The error without the URL, so that equal errors have one text.
@@ -108,8 +114,8 @@ struct ReportGallery {
         "[\(item),\(file),\"\(base64)\"]"
     }
 
-    /// The data: `items` are `[url, outcome, error, files, thumbHash, colour, frames, attempts]`, outcome 0 succeeded, 1
-    /// failed, 2 cancelled; files are `[name, key, path, format, width, height, bytes, error, unchanged]`. Names, formats
+    /// The data: `items` are `[url, outcome, error, files, thumbHash, colour, frames, attempts]`, with the job at the end
+    /// where a key is masked; outcome 0 succeeded, 1 failed, 2 cancelled; files are `[name, key, path, format, width, height, bytes, error, unchanged]`. Names, formats
     /// and errors are places in the arrays beside them, null for none; a key that is the URL is null. `pictures` are
     /// `[item, file, WebP in base64]`. It is safe in a script element.
     func json() throws -> String {

@@ -136,7 +136,7 @@ enum ReportImageScript {
 
         function open(item) {
           const rows = item.files.map((file) => make("tr", {},
-            make("td", {}, cache && file.path ? make("a", { href: cache + encodeURIComponent(file.key) }, file.name) : file.name),
+            make("td", {}, link(file) ? make("a", { href: link(file) }, file.name) : file.name),
             make("td", { class: "long" + (file.error ? " bad" : "") }, file.error || facts(file)),
             make("td", { class: "long" }, make("code", {}, file.key)),
             make("td", { class: "long" }, file.path ? make("code", {}, file.path) : "–"),

@@ -40,7 +40,7 @@ struct ReportPage {
             <title>\(HTML.escaped(title))</title>
             <style>\(Self.style)</style>
             </head>
-            <body\(isServed ? " data-served" : "")>
+            <body\(served)>
             <a class="skip" href="#main">Skip to the content</a>
             <header><strong>Larder</strong><nav aria-label="Sections">
 
@@ -69,6 +69,12 @@ struct ReportPage {
         var digest = SHA256Digest()
         Array(text.utf8).withUnsafeBytes { digest.update($0) }
         return "sha256-" + Data(digest.finish()).base64EncodedString()
+    }
+
+    /// The batch whose files the server has.
+    private var served: String {
+        guard isServed, let batch = reports.first?.progress.id else { return "" }
+        return " data-served=\"\(batch)\""
     }
 
     private func summary(_ counts: ReportCounts) -> String {

@@ -8,21 +8,24 @@ enum ReportScript {
         const portion = 48;
         const outcomes = ["succeeded", "failed", "cancelled"];
 
-        const items = data.items.map(([url, outcome, error, files, hash, color, frames, attempts], place) => ({
+        const items = data.items.map(([url, outcome, error, files, hash, color, frames, attempts, job], place) => ({
           url, outcome, hash, color, frames, attempts, place, error: error === null ? null : data.errors[error],
           files: files.map(([name, key, path, format, width, height, size, failure, unchanged]) => ({
             name: name === null ? "original" : data.names[name], key: key === null ? url : key, path, width, height, bytes: size,
             format: format === null ? null : data.formats[format], picture: null,
-            error: failure === null ? null : data.errors[failure], unchanged,
+            error: failure === null ? null : data.errors[failure], unchanged, job,
           })),
         }));
         for (const [item, file, picture] of data.pictures) items[item].files[file].picture = "data:image/webp;base64," + picture;
 
-        /** Where `larder serve` has the files of the cache; null when the page is a file. */
-        const cache = !document.body.hasAttribute("data-served") || !location.origin.startsWith("http") ? null
-          : location.protocol === "blob:" ? location.origin + "/cache/" : new URL("../cache/", location.href).href;
+        /** Where `larder serve` is; null when the page is a file. */
+        const server = !document.body.hasAttribute("data-served") || !location.origin.startsWith("http") ? null
+          : location.protocol === "blob:" ? location.origin + "/" : new URL("../", location.href).href;
         const shownFormats = ["jpeg", "png", "gif", "webp", "avif", "svg"];
-        const address = (file) => cache && file.path && shownFormats.includes(file.format) ? cache + encodeURIComponent(file.key) : null;
+        /** Where the server has a file: by its key, or by its job where the key is masked. */
+        const link = (file) => !server || !file.path ? null
+          : server + (file.job ? ["batch", document.body.dataset.served, file.name, file.job] : ["cache", file.key]).map(encodeURIComponent).join("/");
+        const address = (file) => shownFormats.includes(file.format) ? link(file) : null;
 
         const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
         /** The last part of the path of a URL. */
