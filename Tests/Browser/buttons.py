@@ -71,6 +71,24 @@ def check_forms(opened):
     expect_answer("SELECT verb FROM larder.action WHERE error IS NOT NULL", "blocklist/add", "the only refused change")
 
 
+def check_editor(opened):
+    """What is wrong with the variants stands beside them, and the text can be formatted."""
+    for text, wrong in (('[{"name": "thumb",}]', "JSON"), ("{}", "array"), ('[{"name": ""}]', "Variant 1 has no name"),
+                        ('[{"name": "thumb", "thumbnail": 7}]', "variant 1")):
+        opened.fill("#preview-variants", text)
+        opened.locator("#preview-error").filter(has_text=wrong).wait_for()
+        opened.locator("#preview-variants[aria-invalid=true]").wait_for()
+    opened.fill("#preview-variants", '[{"name": "thumb", "thumbnail": {"width": 16, "height": 16}}]')
+    opened.locator("#preview-variants:not([aria-invalid])").wait_for()
+    opened.get_by_role("button", name="Format").click()
+    opened.wait_for_function("() => document.querySelector('#preview-variants').value.startsWith('[\\n  {')")
+    go(opened, "pipelines")
+    opened.get_by_role("link", name="Try in the preview").first.click()
+    opened.wait_for_function("() => document.querySelector('#preview-variants') !== null")
+    go(opened, "preview")
+    opened.fill("#preview-variants", '[{"name": "thumb", "thumbnail": {"width": 16, "height": 16}}]')
+
+
 def check_others(opened):
     """The preview, the report, the span of the history, and the filter of failures."""
     go(opened, "preview")
@@ -78,6 +96,8 @@ def check_others(opened):
     opened.fill("#preview-url", configuration["image"])
     opened.fill("#preview-variants", '[{"name": "thumb", "thumbnail": {"width": 16, "height": 16}}]')
     opened.wait_for_function("() => document.querySelector('.previews img')?.naturalWidth === 16")
+    opened.wait_for_function("() => document.querySelector('.source img')?.naturalWidth > 16")
+    check_editor(opened)
     # The same of a file, chosen and dropped; then of the URL again.
     opened.set_input_files("#preview-file", configuration["file"])
     opened.get_by_text("Of the file plain.jpg.").wait_for()

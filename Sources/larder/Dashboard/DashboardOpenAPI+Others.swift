@@ -91,10 +91,11 @@ extension DashboardOpenAPI {
             object(["url": text, "variants": variants], required: ["url", "variants"]),
             object(["file": file, "variants": variants], required: ["file", "variants"]),
         ]
-        let source = object(of: [
-            "key": "string?", "cached": "boolean", "format": "string", "width": "integer", "height": "integer",
-            "bytes": "integer", "ms": "integer",
-        ])
+        let source = object(
+            of: [
+                "key": "string?", "cached": "boolean", "format": "string", "width": "integer", "height": "integer",
+                "bytes": "integer", "ms": "integer", "data": "string",
+            ], required: ["bytes", "cached", "format", "height", "key", "ms", "width"])
         let variant = object(
             of: [
                 "name": "string", "key": "string?", "file": "string?", "format": "string", "width": "integer",

@@ -150,11 +150,11 @@ enum DashboardPages {
             title: "Pipelines",
             async read() {
               const { pipelines } = await call("pipelines");
-              return pipelines.map((row) => [make("h2", {}, `${row.name}, version ${row.version}`),
-                make("pre", { tabindex: "0" }, JSON.stringify(JSON.parse(row.spec), null, 2))]);
+              return [pipelines.map(pipelineSection),
+                pipelines.length === 0 ? make("p", { class: "quiet" }, "There is no pipeline: larder pipeline set") : null];
             },
           },
-          preview: { title: "Preview", async read() { return previewPage((await call("pipelines")).pipelines); } },
+          preview: { title: "Preview", async read(_, filter) { return previewPage((await call("pipelines")).pipelines, filter); } },
           batch: { title: "Batch", read: (id) => batchPage(id) },
           health: { title: "Health", async read() { return [findings((await call("health")).findings)]; } },
         };

@@ -65,13 +65,13 @@ struct DashboardPreview: Sendable {
             ).source
             var made: [JSONObject] = []
             for variant in request.variants { made.append(try await line(variant, of: source, pool)) }
-            return [
-                "source": [
-                    "key": source.key?.text, "cached": source.isCached, "format": header.format.name,
-                    "width": header.width, "height": header.height, "bytes": Self.size(source.descriptor),
-                    "ms": fetched.milliseconds,
-                ] as JSONObject, "variants": made,
+            let size = Self.size(source.descriptor)
+            var original: JSONObject = [
+                "key": source.key?.text, "cached": source.isCached, "format": header.format.name,
+                "width": header.width, "height": header.height, "bytes": size, "ms": fetched.milliseconds,
             ]
+            if let data = await data(of: source.descriptor, header.format, size) { original["data"] = data }
+            return ["source": original, "variants": made]
         }
     }
 
@@ -128,16 +128,19 @@ struct DashboardPreview: Sendable {
             line["height"] = made.height
             line["bytes"] = made.bytes
             line["quality"] = made.quality
-            if Self.shown.contains(made.format), made.bytes <= Self.mostSentBytes {
-                let bytes = await threads.run { output.prefix(made.bytes) }
-                let type = made.format.mediaType
-                line["data"] = "data:\(type);base64," + Data(bytes).base64EncodedString()
-            }
+            if let data = await data(of: output.descriptor, made.format, made.bytes) { line["data"] = data }
         } catch {
             let error = CommandError(error)
             line["error"] = ["domain": error.domain, "code": error.code, "message": error.message] as JSONObject
         }
         return line
+    }
+
+    /// A file as a `data:` URL; nil for one that is too large, or that no browser shows.
+    private func data(of descriptor: Int32, _ format: ImageFormat, _ size: Int) async -> String? {
+        guard Self.shown.contains(format), size <= Self.mostSentBytes else { return nil }
+        let bytes = await threads.run { OutputFile.prefix(size, of: descriptor) }
+        return "data:\(format.mediaType);base64," + Data(bytes).base64EncodedString()
     }
 
     private static func size(_ descriptor: Int32) -> Int {

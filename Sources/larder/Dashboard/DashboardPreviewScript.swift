@@ -2,11 +2,27 @@
 enum DashboardPreviewScript {
     static let text = #"""
         const example = [{ name: "thumb", thumbnail: { width: 200, height: 200 }, format: "webp" }];
-        // A file is { name, data }, its data in base64.
-        const preview = { url: "", file: null, variants: JSON.stringify(example, null, 2), answer: null, message: "" };
+        // A file is { name, data }, its data in base64. `wrong` is about the variants, `message` about the image.
+        const preview = {
+          url: "", file: null, variants: JSON.stringify(example, null, 2), pipeline: "", answer: null, message: "", wrong: "",
+        };
         const mostFileBytes = \#(PreviewRequest.mostBytes);
+        const mostVariants = \#(PreviewRequest.mostVariants);
 
         let previewTimer = null, previewNumber = 0;
+
+        /** What is wrong with the text of the variants, as far as the browser can say; empty when it can be sent. */
+        function variantsError(text) {
+          let variants;
+          try { variants = JSON.parse(text); } catch (failure) { return failure.message; }
+          if (!Array.isArray(variants)) return "The variants are an array: [{\"name\": …}, …]";
+          if (variants.length > mostVariants) return `${variants.length} variants; a preview makes ${mostVariants}.`;
+          const unnamed = variants.findIndex((variant) => typeof variant?.name !== "string" || variant.name === "");
+          if (unnamed >= 0) return `Variant ${unnamed + 1} has no name.`;
+          const names = variants.map((variant) => variant.name);
+          const again = names.find((name, place) => names.indexOf(name) < place);
+          return again === undefined ? "" : `Two variants have the name ${again}.`;
+        }
 
         /** Once the user has stopped typing for a second. */
         function makeLater() {
@@ -18,19 +34,22 @@ enum DashboardPreviewScript {
           clearTimeout(previewTimer);
           previewNumber += 1;
           const own = previewNumber;
+          preview.wrong = variantsError(preview.variants);
+          preview.message = preview.wrong ? "" : "Working…";
+          await show();
+          if (preview.wrong) return;
           try {
-            const variants = JSON.parse(preview.variants);
-            preview.message = "Working…";
-            await show();
             const source = preview.file ? { file: preview.file.data } : { url: preview.url };
-            const answer = await call("preview", { ...source, variants });
+            const answer = await call("preview", { ...source, variants: JSON.parse(preview.variants) });
             // A later edit has asked again.
             if (own !== previewNumber) return;
             preview.answer = answer;
             preview.message = "";
           } catch (failure) {
             if (own !== previewNumber) return;
-            preview.message = failure.message;
+            preview.message = "";
+            // The server names the variant that it refuses.
+            preview[/^variant \d/.test(failure.message) ? "wrong" : "message"] = failure.message;
           }
           await show();
         }
@@ -64,12 +83,39 @@ enum DashboardPreviewScript {
             show();
           } }, "Remove the file") : null);
 
-        function previewPage(pipelines) {
+        function useVariants(text) {
+          preview.variants = text;
+          preview.wrong = variantsError(text);
+          show();
+          makeLater();
+        }
+
+        const variantsOf = (pipeline) => JSON.stringify(JSON.parse(pipeline.spec).variants ?? [], null, 2);
+
+        /** The text of the variants with its error below it. */
+        function variantsField() {
+          const field = make("textarea", { id: "preview-variants", rows: "16", spellcheck: "false", "aria-describedby": "preview-error",
+            "aria-invalid": preview.wrong ? "true" : null,
+            oninput: (event) => {
+              preview.variants = event.currentTarget.value;
+              preview.wrong = variantsError(preview.variants);
+              soon(shortestPause);
+              makeLater();
+            } }, preview.variants);
+          return [
+            make("div", { class: "heading" }, make("label", { for: "preview-variants" }, "Variants, as in a pipeline"),
+              make("button", { type: "button", disabled: preview.wrong ? "" : null,
+                onclick: () => useVariants(JSON.stringify(JSON.parse(preview.variants), null, 2)) }, "Format")),
+            field, make("p", { id: "preview-error", class: "bad", role: "status" }, preview.wrong)];
+        }
+
+        function previewPage(pipelines, filter) {
           if (!allowsChanges) return [make("p", { class: "quiet" }, "larder serve --allow-changes makes previews.")];
+          const wanted = pipelines.find((pipeline) => pipeline.name === filter.pipeline);
+          if (wanted && preview.pipeline !== wanted.name) preview.variants = variantsOf(wanted);
+          preview.pipeline = wanted?.name ?? "";
           const url = make("input", { type: "url", id: "preview-url", required: preview.file ? null : "", size: "70", value: preview.url,
             oninput: (event) => { preview.url = event.currentTarget.value; preview.file = null; makeLater(); } });
-          const variants = make("textarea", { id: "preview-variants", rows: "12", spellcheck: "false",
-            oninput: (event) => { preview.variants = event.currentTarget.value; makeLater(); } }, preview.variants);
           const form = make("form", {
               onsubmit: (event) => { event.preventDefault(); makePreview(); },
               ondragover: (event) => event.preventDefault(),
@@ -77,12 +123,9 @@ enum DashboardPreviewScript {
             },
               make("p", {}, make("label", { for: "preview-url" }, "URL of an image"), url),
               fileField(),
-              make("p", {}, make("label", { for: "preview-variants" }, "Variants, as in a pipeline"), variants),
+              variantsField(),
               make("p", { class: "actions" }, make("button", { class: "primary" }, "Make"), pipelines.map((pipeline) => make("button", {
-                type: "button", onclick: () => {
-                  preview.variants = JSON.stringify(JSON.parse(pipeline.spec).variants ?? [], null, 2);
-                  show();
-                },
+                type: "button", onclick: () => useVariants(variantsOf(pipeline)),
               }, "Use pipeline " + pipeline.name))));
           return [make("div", { class: "editor" }, form, make("div", {},
             make("p", { role: "status", class: "message", hidden: preview.message ? null : "" }, preview.message),
@@ -90,16 +133,25 @@ enum DashboardPreviewScript {
               : make("p", { class: "quiet" }, "Each variant is shown here with its size, bytes, time and key. Nothing is stored.")))];
         }
 
+        /** A file with its facts; `whole` are the bytes of the original. */
+        function previewFigure(file, title, whole, ...facts) {
+          return make("figure", {},
+            file.data ? make("a", { href: file.data, download: title, title: "Save the file" }, make("img", { src: file.data, alt: title })) : null,
+            make("figcaption", {}, make("b", {}, title), file.error ? make("p", { class: "bad" }, file.error.message) : [
+              make("p", {}, `${file.format}, ${file.width} × ${file.height}, ${bytes(file.bytes)}`, facts),
+              share(file.bytes, whole, title === "original" ? "quiet" : "accent"),
+              file.data ? null : make("p", { class: "quiet" }, "A browser cannot show it, or it is too large to be sent.")],
+              file.key ? make("code", { title: "The key of the cache" }, file.key) : null));
+        }
+
         function previewResult({ source, variants }) {
+          const whole = Math.max(source.bytes, ...variants.map((variant) => variant.bytes ?? 0), 1);
           return make("div", {},
             make("p", { class: "quiet" }, `${source.format}, ${source.width} × ${source.height}, ${bytes(source.bytes)}, `
               + (source.key === null ? "a file" : `${source.cached ? "from the cache" : "downloaded"} in ${number(source.ms)} ms`)),
-            make("div", { class: "previews" }, variants.map((variant) => make("figure", {},
-              variant.data ? make("img", { src: variant.data, alt: variant.name }) : null,
-              make("figcaption", {}, make("b", {}, variant.name), variant.error
-                ? make("p", { class: "bad" }, variant.error.message)
-                : make("p", {}, `${variant.format}, ${variant.width} × ${variant.height}, ${bytes(variant.bytes)}, ${variant.ms} ms`),
-                make("code", {}, variant.key ?? ""))))));
+            make("div", { class: "previews" }, variants.map((variant) => previewFigure(variant, variant.name, whole,
+              `, ${variant.ms} ms, ${source.bytes > 0 ? (variant.bytes * 100 / source.bytes).toFixed(1) : "–"} % of the original`))),
+            make("div", { class: "previews source" }, previewFigure(source, "original", whole)));
         }
 
         """#
