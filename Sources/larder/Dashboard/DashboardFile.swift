@@ -7,8 +7,8 @@ enum DashboardFile {
             type: "text/javascript; charset=utf-8",
             body: Array(
                 (PageScript.text + DashboardScript.text + DashboardCharts.text + DashboardImages.text
-                    + DashboardPreviewScript.text + DashboardPipelines.text + DashboardBatch.text + DashboardFailures.text + DashboardPages.text
-                    + DashboardLive.text).utf8)),
+                    + DashboardPreviewScript.text + DashboardPipelines.text + DashboardBatch.text
+                    + DashboardFailures.text + DashboardPages.text + DashboardLive.text).utf8)),
         "/favicon.ico": HTTPAnswer(status: 204, body: []),
     ]
 
