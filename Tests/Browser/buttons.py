@@ -95,7 +95,7 @@ def check_others(opened):
     opened.get_by_role("button", name="Use pipeline", exact=False).first.click()
     opened.fill("#preview-url", configuration["image"])
     opened.fill("#preview-variants", '[{"name": "thumb", "thumbnail": {"width": 16, "height": 16}}]')
-    opened.wait_for_function("() => document.querySelector('.previews img')?.naturalWidth === 16")
+    opened.wait_for_function("() => document.querySelector('figure:not(.source) img')?.naturalWidth === 16")
     opened.wait_for_function("() => document.querySelector('.source img')?.naturalWidth > 16")
     check_editor(opened)
     # The same of a file, chosen and dropped; then of the URL again.
@@ -113,7 +113,7 @@ def check_others(opened):
             new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
     }""", base64.b64encode(open(configuration["file"], "rb").read()).decode())
     opened.get_by_text("Of the file dropped.jpg.").wait_for()
-    opened.wait_for_function("() => document.querySelector('.previews img')?.naturalWidth === 16")
+    opened.wait_for_function("() => document.querySelector('figure:not(.source) img')?.naturalWidth === 16")
     go(opened, "batches/1")
     with opened.context.expect_page() as tab:
         opened.get_by_role("button", name="Report").click()

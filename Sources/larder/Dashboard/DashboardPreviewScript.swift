@@ -90,7 +90,7 @@ enum DashboardPreviewScript {
           makeLater();
         }
 
-        const variantsOf = (pipeline) => JSON.stringify(JSON.parse(pipeline.spec).variants ?? [], null, 2);
+        const variantsOf = (pipeline) => JSON.stringify(inOrder(JSON.parse(pipeline.spec).variants ?? []), null, 2);
 
         /** The text of the variants with its error below it. */
         function variantsField() {
@@ -133,25 +133,24 @@ enum DashboardPreviewScript {
               : make("p", { class: "quiet" }, "Each variant is shown here with its size, bytes, time and key. Nothing is stored.")))];
         }
 
-        /** A file with its facts; `whole` are the bytes of the original. */
-        function previewFigure(file, title, whole, ...facts) {
-          return make("figure", {},
+        /** A file with its facts; `most` are the bytes of a full bar. */
+        function previewFigure(file, title, most, isOriginal, fact, note) {
+          return make("figure", { class: isOriginal ? "source" : null },
             file.data ? make("a", { href: file.data, download: title, title: "Save the file" }, make("img", { src: file.data, alt: title })) : null,
             make("figcaption", {}, make("b", {}, title), file.error ? make("p", { class: "bad" }, file.error.message) : [
-              make("p", {}, `${file.format}, ${file.width} × ${file.height}, ${bytes(file.bytes)}`, facts),
-              share(file.bytes, whole, title === "original" ? "quiet" : "accent"),
+              make("p", {}, `${file.format}, ${file.width} × ${file.height}, ${bytes(file.bytes)}, ${fact}`),
+              share(file.bytes, most, isOriginal ? "quiet" : "accent"),
+              note ? make("p", { class: "quiet" }, note) : null,
               file.data ? null : make("p", { class: "quiet" }, "A browser cannot show it, or it is too large to be sent.")],
               file.key ? make("code", { title: "The key of the cache" }, file.key) : null));
         }
 
         function previewResult({ source, variants }) {
-          const whole = Math.max(source.bytes, ...variants.map((variant) => variant.bytes ?? 0), 1);
-          return make("div", {},
-            make("p", { class: "quiet" }, `${source.format}, ${source.width} × ${source.height}, ${bytes(source.bytes)}, `
-              + (source.key === null ? "a file" : `${source.cached ? "from the cache" : "downloaded"} in ${number(source.ms)} ms`)),
-            make("div", { class: "previews" }, variants.map((variant) => previewFigure(variant, variant.name, whole,
-              `, ${variant.ms} ms, ${source.bytes > 0 ? (variant.bytes * 100 / source.bytes).toFixed(1) : "–"} % of the original`))),
-            make("div", { class: "previews source" }, previewFigure(source, "original", whole)));
+          const most = Math.max(source.bytes, ...variants.map((variant) => variant.bytes ?? 0), 1);
+          const origin = source.key === null ? "a file" : `${source.cached ? "from the cache" : "downloaded"} in ${number(source.ms)} ms`;
+          return make("div", { class: "previews" }, previewFigure(source, "original", most, true, origin),
+            variants.map((variant) => previewFigure(variant, variant.name, most, false, `${variant.ms} ms`,
+              source.bytes > 0 ? (variant.bytes * 100 / source.bytes).toFixed(1) + " % of the original" : null)));
         }
 
         """#

@@ -105,14 +105,15 @@ enum PageStyle {
         .images figcaption span { display: inline-block; margin-right: 6px; }
         .images figcaption b { display: block; color: var(--text); font-weight: 600; }
         .drop { border: 1px dashed var(--quiet); border-radius: 8px; padding: 8px 12px; }
-        textarea[aria-invalid] { border-color: var(--bad); } #preview-error { margin: 4px 0 0; min-height: 23px; }
+        textarea[aria-invalid] { border-color: var(--bad); } #preview-error:empty { display: none; }
+        .editor .heading { margin-bottom: 6px; align-items: end; } .heading + p { margin-top: 0; }
         .part pre { border: 0; padding: 8px 0 0; margin: 0; } td ol { margin: 0; padding-left: 18px; }
         .editor { display: grid; grid-template-columns: minmax(320px, 5fr) 7fr; gap: 12px 32px; align-items: start; }
         .editor input, .editor .message { width: 100%; } .editor form > p:first-child, .editor div > p { margin-top: 0; }
         .previews { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr)); gap: 14px; }
         .previews figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px; }
         .previews img { display: block; max-width: 100%; max-height: 480px; margin: 0 auto 8px; }
-        .previews p { margin: 4px 0; } .previews .bar { margin: 6px 0; } .previews.source { margin-top: 14px; }
+        .previews p { margin: 4px 0; } .previews .bar { margin: 6px 0; }
         .previews code { font-size: 12px; color: var(--quiet); overflow-wrap: anywhere; }
         .fill-good { fill: var(--good); } .fill-bad { fill: var(--bad); } .fill-quiet { fill: var(--quiet); }
         td.actions button + button { margin-left: 6px; }
