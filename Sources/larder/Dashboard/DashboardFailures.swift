@@ -26,7 +26,7 @@ enum DashboardFailures {
               button("Discard all shown", "failures/discard", body, `Discard the newest failures ${which}, at most 200 at once?`, true, note)),
             table("Failures", [
               ["URL", (row) => breakable(row.url), "long"], ["Cause", (row) => [make("b", {}, row.meaning), make("p", { class: "quiet" },
-                `${row.message} (${row.domain} ${row.code})`)], "long"],
+                `${row.meaning.includes(row.message) ? "" : row.message + " "}(${row.domain} ${row.code})`)], "long"],
               ["Batch", batchLink, "medium"], ["Attempts", (row) => row.attempts, "number"], ["When", (row) => time(row.finishedAt)],
               ["", (row) => row.job === null ? null : [
                 button("Retry", `jobs/${row.job}/retry`, {}, `Retry ${row.url}?`),

@@ -106,7 +106,8 @@ enum PageStyle {
         .images figcaption b { display: block; color: var(--text); font-weight: 600; }
         .drop { border: 1px dashed var(--quiet); border-radius: 8px; padding: 8px 12px; }
         textarea[aria-invalid] { border-color: var(--bad); } #preview-error:empty { display: none; }
-        .editor .heading { margin-bottom: 6px; align-items: end; } .heading + p { margin-top: 0; }
+        .editor label { margin-bottom: 4px; } .editor textarea { display: block; }
+        .editor .heading { margin-bottom: 6px; align-items: end; } .editor .heading label { margin: 0; } .heading + p { margin-top: 0; }
         .part pre { border: 0; padding: 8px 0 0; margin: 0; } td ol { margin: 0; padding-left: 18px; }
         .editor { display: grid; grid-template-columns: minmax(320px, 5fr) 7fr; gap: 12px 32px; align-items: start; }
         .editor input, .editor .message { width: 100%; } .editor form > p:first-child, .editor div > p { margin-top: 0; }
