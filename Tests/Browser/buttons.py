@@ -74,7 +74,7 @@ def check_forms(opened):
 def check_editor(opened):
     """What is wrong with the variants stands beside them, and the text can be formatted."""
     for text, wrong in (('[{"name": "thumb",}]', "JSON"), ("{}", "array"), ('[{"name": ""}]', "Variant 1 has no name"),
-                        ('[{"name": "thumb", "thumbnail": 7}]', "variant 1")):
+                        ('[{"name": "thumb", "thumbnail": 7}]', "thumbnail")):
         opened.fill("#preview-variants", text)
         opened.locator("#preview-error").filter(has_text=wrong).wait_for()
         opened.locator("#preview-variants[aria-invalid=true]").wait_for()

@@ -42,7 +42,7 @@ enum DashboardLive {
           live.followed = paths;
           try {
             const response = await authorized("api/v1/events?paths=" + encodeURIComponent(paths), null, control.signal);
-            if (!response.ok) throw new Failure(response.status, response.statusText);
+            if (!response.ok) throw new Failure(response.status, { message: response.statusText });
             const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
             let text = "";
             for (;;) {

@@ -48,8 +48,8 @@ enum DashboardPreviewScript {
           } catch (failure) {
             if (own !== previewNumber) return;
             preview.message = "";
-            // The server names the variant that it refuses.
-            preview[/^variant \d/.test(failure.message) ? "wrong" : "message"] = failure.message;
+            // Error 4 is about a variant, which the message names.
+            preview[failure.domain === "LarderErrorDomain" && failure.code === 4 ? "wrong" : "message"] = failure.message;
           }
           await show();
         }

@@ -16,7 +16,7 @@ enum DashboardScript {
         }
 
         class Failure extends Error {
-          constructor(status, message) { super(message); this.status = status; }
+          constructor(status, error) { super(error.message); Object.assign(this, { status, domain: error.domain, code: error.code }); }
         }
 
         /** A request with the token. */
@@ -37,7 +37,7 @@ enum DashboardScript {
           const response = await authorized("api/v1/" + path, body);
           allowsChanges = response.headers.get("Larder-Changes") === "allowed";
           const answer = await response.json();
-          if (!response.ok) throw new Failure(response.status, answer.error ? answer.error.message : response.statusText);
+          if (!response.ok) throw new Failure(response.status, answer.error ?? { message: response.statusText });
           answer.receivedAt = Date.now();
           // What was known before a change is old.
           if (body) live.answers.clear();
