@@ -115,9 +115,10 @@ struct ReportGallery {
     }
 
     /// The data: `items` are `[url, outcome, error, files, thumbHash, colour, frames, attempts]`, with the job at the end
-    /// where a key is masked; outcome 0 succeeded, 1 failed, 2 cancelled; files are `[name, key, path, format, width, height, bytes, error, unchanged]`. Names, formats
-    /// and errors are places in the arrays beside them, null for none; a key that is the URL is null. `pictures` are
-    /// `[item, file, WebP in base64]`. It is safe in a script element.
+    /// where a key is masked; outcome 0 succeeded, 1 failed, 2 cancelled; files are
+    /// `[name, key, path, format, width, height, bytes, error, unchanged]`. Names, formats and errors are places in the
+    /// arrays beside them, null for none; a key that is the URL is null. `pictures` are `[item, file, WebP in base64]`.
+    /// It is safe in a script element.
     func json() throws -> String {
         let texts = try [("names", names), ("formats", formats), ("errors", errors)].map { name, texts in
             "\"\(name)\":" + HTML.escaped(json: try JSONLine.text(texts.texts))
