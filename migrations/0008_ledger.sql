@@ -63,11 +63,12 @@ CREATE TABLE larder_data.batch_total (
     variants bigint NOT NULL,
     rate double precision NOT NULL DEFAULT 0,
     folded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    last_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    last_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    worked_at timestamptz
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.batch_total IS
     'Folded entries of the ledger. rate: items that jobs completed per second at folded_at, an exponential mean over '
-    '30 s. last_at: when the last entry was inserted.';
+    '30 s. last_at: when the last entry was inserted; worked_at: the last one by which a job ended or is tried again.';
 
 CREATE TABLE larder_data.batch_detail_delta (
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -184,11 +185,13 @@ BEGIN
         -- The first rate of a batch is the mean since it was opened.
         INSERT INTO larder_data.batch_total AS t (
             batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined,
-            retries, downloads, variants, last_at, rate)
+            retries, downloads, variants, last_at, worked_at, rate)
         SELECT d.batch_id, sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
             sum(d.cancelled), sum(d.fresh), sum(d.blocked), sum(d.invalid), sum(d.joined), sum(d.retries),
-            sum(d.downloads), sum(d.variants), max(d.at), greatest(sum(d.succeeded + d.failed - d.fresh - d.blocked
-                - d.invalid), 0) / greatest(extract(epoch FROM clock_timestamp() - min(b.created_at)), 0.1)
+            sum(d.downloads), sum(d.variants), max(d.at),
+            max(d.at) FILTER (WHERE d.succeeded + d.failed + d.retries > d.fresh + d.blocked + d.invalid),
+            greatest(sum(d.succeeded + d.failed - d.fresh - d.blocked - d.invalid), 0)
+                / greatest(extract(epoch FROM clock_timestamp() - min(b.created_at)), 0.1)
         FROM d JOIN larder_data.batch b ON b.id = d.batch_id GROUP BY d.batch_id ORDER BY d.batch_id
         ON CONFLICT (batch_id) DO UPDATE SET
             bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out,
@@ -198,6 +201,7 @@ BEGIN
             invalid = t.invalid + excluded.invalid, joined = t.joined + excluded.joined,
             retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
             variants = t.variants + excluded.variants, last_at = greatest(t.last_at, excluded.last_at),
+            worked_at = greatest(t.worked_at, excluded.worked_at),
             rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, greatest(excluded.succeeded
                 + excluded.failed - excluded.fresh - excluded.blocked - excluded.invalid, 0))
     )

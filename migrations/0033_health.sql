@@ -134,17 +134,16 @@ SELECT 'warning', 'jobs are ready and no worker is live', format('queue %s', q.q
         ELSE format('start a worker of this queue: larder work --queue %s', q.queue) END
 FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers = 0
 UNION ALL
--- A worker with one slot has no job for a moment between two, so a queue whose counts have just moved is served; after
--- five minutes it is not, because a producer alone moves them, too.
+-- A worker with one slot has no job for a moment between two, so a queue of which jobs have just ended is served.
 SELECT 'warning', 'jobs are ready and no worker claims them',
     format('queue %s, for %s s', q.queue, floor(extract(epoch FROM q.oldest_ready))),
     format('start a worker of this queue: larder work --queue %s; or see whether the live ones hang', q.queue)
 FROM larder.queue q
 WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers > 0 AND q.running = 0 AND q.limit_reached IS NULL
-  AND (q.oldest_ready > interval '5 min' OR q.oldest_ready > interval '20 s' AND NOT EXISTS (
+  AND q.oldest_ready > interval '20 s' AND NOT EXISTS (
       SELECT FROM larder_data.batch b JOIN larder_data.queue x ON x.id = b.queue_id AND x.name = q.queue
       JOIN larder_data.batch_total t ON t.batch_id = b.id
-      WHERE b.finished_at IS NULL AND t.folded_at > clock_timestamp() - interval '20 s'))
+      WHERE b.finished_at IS NULL AND t.worked_at > clock_timestamp() - interval '20 s')
 UNION ALL
 SELECT 'error', 'a schedule fails', format('%s, at %s: %s', s.name, to_char(s.last_at, 'YYYY-MM-DD HH24:MI:SS TZ'),
     s.last_error),
@@ -186,7 +185,7 @@ UNION ALL
 SELECT 'info', 'a queue is paused',
     format('queue %s, since %s by %s', q.name, to_char(q.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ'), q.paused_by),
     format('''larder resume --queue %s'' or larder.queue_resume() resumes it', q.name)
-FROM larder_data.queue q WHERE q.paused_at IS NOT NULL
+FROM (SELECT x.* FROM larder_data.queue x WHERE x.paused_at IS NOT NULL ORDER BY x.paused_at LIMIT 20) AS q
 UNION ALL
 SELECT 'info', 'a batch is paused',
     format('%s, since %s by %s', coalesce(b.name, b.id::text), to_char(b.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ'),

@@ -43,17 +43,23 @@ struct HealthTests {
 
     @Test func `ready jobs that live workers do not claim are found, with the queue's name`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
-        try await fixture.enqueue(["http://a/1"])
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()
-        try await fixture.queue.maintain(force: true)
         let what = "jobs are ready and no worker claims them"
-        try await fixture.sql("UPDATE larder_data.job SET created_at = created_at - interval '30 s'")
-        #expect(try await !found(fixture).contains(what), "the producer may have added it just now")
-        try await fixture.sql("UPDATE larder_data.batch_total SET folded_at = folded_at - interval '30 s'")
+        #expect(try await !found(fixture).contains(what), "the jobs are new")
+        try await fixture.sql("UPDATE larder_data.job SET created_at = created_at - interval '1000 s'")
+        // The counts that a producer moves say nothing about workers.
+        try await fixture.queue.maintain(force: true)
         let finding = try #require(try await fixture.queue.health().first { $0.what == what })
-        #expect(finding.severity == .warning && finding.detail.hasPrefix("queue default, for 3"))
-        _ = try await worker.claim(upTo: 1)
-        #expect(try await !found(fixture).contains(what))
+        #expect(finding.severity == .warning && finding.detail.hasPrefix("queue default, for 1"))
+        let job = try await worker.claim(upTo: 1)[0]
+        #expect(try await !found(fixture).contains(what), "a job runs")
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
+        try await fixture.queue.maintain(force: true)
+        try await fixture.sql("UPDATE larder_data.batch_total SET worked_at = worked_at + interval '1000 s'")
+        #expect(try await !found(fixture).contains(what), "a job has just ended")
+        try await fixture.sql("UPDATE larder_data.batch_total SET worked_at = worked_at - interval '2000 s'")
+        #expect(try await found(fixture).contains(what))
     }
 
     @Test func `workers of other queues do not make a queue look served`() async throws {
