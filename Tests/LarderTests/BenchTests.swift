@@ -3,8 +3,11 @@ import TestSupport
 import Testing
 
 /// The output of `larder bench queue`; its figures are not tested.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(30)))
 struct BenchTests {
+    /// A minute on two idle cores; among all tests it may take many.
+    private static let limit = Duration.seconds(1_700)
+
     /// A line of `bench --json`: exactly five fields.
     private struct Line {
         let name: String
@@ -28,7 +31,7 @@ struct BenchTests {
         let place = try TemporaryDirectory(open: true)
         let command = LarderCommand(
             "bench", "queue", "--json", "--rounds", "1", "--jobs", "2000",
-            environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")])
+            environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")], limit: Self.limit)
         let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
         let faults = try await OutputSchema.faults(outcome.lines.map { ("bench queue", $0) })
@@ -68,8 +71,10 @@ struct BenchTests {
     @Test func `bench queue drops its database on a given server`() async throws {
         let scene = try await Scene()
         let before = try await scene.sql("SELECT count(*) FROM pg_database WHERE datname LIKE 'larder_bench_%'")
-        let outcome = try await scene.larder(
-            "bench", "queue", "--json", "--jobs", "2000", "--rounds", "1", "--database", scene.database.url)
+        var command = scene.larder(
+            ["bench", "queue", "--json", "--jobs", "2000", "--rounds", "1", "--database", scene.database.url])
+        command.limit = Self.limit
+        let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
         #expect(try outcome.lines.map(Line.init).first?.name == "t1")
         let after = try await scene.sql("SELECT count(*) FROM pg_database WHERE datname LIKE 'larder_bench_%'")
