@@ -9,8 +9,8 @@ private import Glibc
 package final class ObjectClient: Sendable {
     /// The settings of a client.
     package struct Configuration: Sendable {
-        /// Requests at once, `16`.
-        package var transfers = 16
+        /// Requests at once, `32`.
+        package var transfers = 32
         /// How long the server may be silent, `15 s`.
         package var idle = Duration.seconds(15)
         package var retries = RetrySchedule()

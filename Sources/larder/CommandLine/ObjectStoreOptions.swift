@@ -27,7 +27,7 @@ enum ObjectStoreOptions {
             Option("s3-local", .value("DIR"), "the directory in front of the bucket; default: LARDER_HOME/s3/<hash>"),
             Option("s3-local-size", .value("SIZE"), "above it, its oldest files are deleted, default 1GiB"),
             Option("s3-local-age", .value("DURATION"), "its files not read for so long are deleted, default 1d"),
-            Option("s3-transfers", .value("N"), "requests to the object store at once, default 16"),
+            Option("s3-transfers", .value("N"), "requests to the object store at once, default 32"),
             Option("s3-part-threshold", .value("SIZE"), "larger files are uploaded in parts, default 16MiB"),
             Option(
                 "s3-cache-control", .value("TEXT"),
@@ -37,7 +37,7 @@ enum ObjectStoreOptions {
 
     /// Requests at once.
     static func transfers(_ arguments: Arguments) throws(CommandError) -> Int {
-        try arguments.number("s3-transfers", in: 1...256) ?? 16
+        try arguments.number("s3-transfers", in: 1...256) ?? 32
     }
 
     /// The store in a bucket. Sends nothing and creates nothing.
