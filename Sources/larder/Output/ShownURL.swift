@@ -10,20 +10,20 @@ enum ShownURL {
     ]
 
     /// A URL or a cache key for readers: also without the values of signatures and tokens. What a program passes back,
-    /// such as `url` in JSON, is `text`; `key` in JSON is the key itself.
+    /// such as `url` in JSON, is `text`; `key` in JSON is the key itself. Compares scalars, because a separator can be
+    /// part of a combined character.
     static func masked(_ url: String) -> String {
-        let shown = text(url)
-        guard shown.utf8.contains(UInt8(ascii: "?")) else { return shown }
-        guard let query = shown.firstIndex(of: "?") else { return shown }
-        let end = shown[query...].firstIndex(of: "#") ?? shown.endIndex
-        let parameters = shown[query..<end].dropFirst().split(separator: "&", omittingEmptySubsequences: false)
+        let shown = text(url), scalars = shown.unicodeScalars
+        guard let query = shown.utf8.firstIndex(of: UInt8(ascii: "?")) else { return shown }
+        let end = scalars[query...].firstIndex(of: "#") ?? scalars.endIndex
+        let parameters = scalars[query..<end].dropFirst().split(separator: "&", omittingEmptySubsequences: false)
         let masked = parameters.map { parameter in
             guard let equals = parameter.firstIndex(of: "="),
-                secrets.contains(parameter[..<equals].lowercased())
+                secrets.contains(String(parameter[..<equals]).lowercased())
             else { return String(parameter) }
-            return parameter[...equals] + "***"
+            return String(parameter[...equals]) + "***"
         }
-        return shown[...query] + masked.joined(separator: "&") + shown[end...]
+        return String(scalars[...query]) + masked.joined(separator: "&") + String(scalars[end...])
     }
 
     /// Its other bytes unchanged.
