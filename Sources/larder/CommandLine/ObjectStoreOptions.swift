@@ -21,13 +21,15 @@ enum ObjectStoreOptions {
     /// What commands need that only read objects.
     static let server = address + [authorities]
 
+    private static let requests = ObjectClient.Configuration().transfers
+
     static let options =
         address
         + [
             Option("s3-local", .value("DIR"), "the directory in front of the bucket; default: LARDER_HOME/s3/<hash>"),
             Option("s3-local-size", .value("SIZE"), "above it, its oldest files are deleted, default 1GiB"),
             Option("s3-local-age", .value("DURATION"), "its files not read for so long are deleted, default 1d"),
-            Option("s3-transfers", .value("N"), "requests to the object store at once, default 32"),
+            Option("s3-transfers", .value("N"), "requests to the object store at once, default \(requests)"),
             Option("s3-part-threshold", .value("SIZE"), "larger files are uploaded in parts, default 16MiB"),
             Option(
                 "s3-cache-control", .value("TEXT"),
@@ -37,7 +39,7 @@ enum ObjectStoreOptions {
 
     /// Requests at once.
     static func transfers(_ arguments: Arguments) throws(CommandError) -> Int {
-        try arguments.number("s3-transfers", in: 1...256) ?? 32
+        try arguments.number("s3-transfers", in: 1...256) ?? requests
     }
 
     /// The store in a bucket. Sends nothing and creates nothing.
