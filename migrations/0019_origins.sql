@@ -151,8 +151,7 @@ BEGIN
     IF EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() AND NOT h.gave_up)
         OR EXISTS (
             SELECT FROM larder_data.batch b
-            WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL)
-              AND b.cancelled_at IS NULL) THEN
+            WHERE b.finished_at IS NULL AND b.paused_at IS NOT NULL AND b.cancelled_at IS NULL) THEN
         picked := ARRAY(
             SELECT front.tid FROM larder_data.queue q
             CROSS JOIN generate_series(0, 9) AS p
