@@ -34,12 +34,9 @@ def browser():
 
 @contextlib.contextmanager
 def page(chromium, width=1400, scheme="light", offline=False, refusals=(401,)):
-    """A page in a context of its own, whose errors are faults, but for answers with these statuses.
-
-    503 is none: a database that answers slowly on a busy machine, which the page asks again.
-    """
+    """A page in a context of its own, whose errors are faults, but for answers with these statuses."""
     def note(message):
-        wanted = [f"status of {status}" for status in (503, *refusals)] + ["net::ERR_"]
+        wanted = [f"status of {status}" for status in refusals] + ["net::ERR_"]
         if message.type == "error" and not any(text in message.text for text in wanted):
             faults.append(f"console: {message.text}")
 

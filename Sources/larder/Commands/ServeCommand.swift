@@ -29,7 +29,7 @@ extension Command {
         let access = try DashboardAccess(arguments, address)
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
-        let queue = try await Settings(arguments).openQueue(starting: true)
+        let queue = try await Settings(arguments).openQueue(starting: true, maxWait: WorkerSetup.maxWait)
         let place = address.isLoopback || arguments.flag("serve-cache") ? try CachePlace(arguments) : nil
         let preview = try DashboardPreview(
             arguments, place: place, fetching: try Limits.fetch(arguments),
