@@ -1,6 +1,6 @@
 /// The pure part of `AsyncSemaphore`: grants permits in the order of the requests, so that none is overtaken.
 package struct SemaphoreQueue: Sendable {
-    /// Permits that are not granted.
+    /// How many permits are free.
     package private(set) var free: Int
     private var waiting: [(ticket: UInt64, count: Int)] = []
 
@@ -51,7 +51,7 @@ package final class AsyncSemaphore: Sendable {
         waiters = Waiters(SemaphoreQueue(permits: permits))
     }
 
-    /// Permits that are not granted.
+    /// How many permits are free.
     package var free: Int { waiters.withState { $0.free } }
 
     /// Waits until `count` permits (1…`permits`) are free and takes them; false when the task was cancelled first. The

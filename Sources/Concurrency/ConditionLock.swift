@@ -1,7 +1,9 @@
 import Glibc
 
 /// A value that is accessed under a lock, with a condition on which threads wait. Waiting blocks the thread.
-package final class ConditionLock<Value>: @unchecked Sendable {  // protected by: `mutex`, held to access `value`
+///
+/// Protected by `mutex`, which is held during every access of `value`.
+package final class ConditionLock<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var value: Value

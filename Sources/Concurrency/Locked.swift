@@ -4,7 +4,9 @@ import Glibc
 ///
 /// A pthread mutex, not `Synchronization.Mutex`: ThreadSanitizer cannot see the futex hand-over of the latter and
 /// reports false races.
-package final class Locked<Value>: @unchecked Sendable {  // protected by: `mutex`, held during every access of `value`
+///
+/// Protected by `mutex`, which is held during every access of `value`.
+package final class Locked<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 

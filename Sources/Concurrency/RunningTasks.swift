@@ -1,6 +1,7 @@
 /// The tasks that run now, each under a name by which it can be cancelled.
 package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
-    private struct Entry: @unchecked Sendable {  // protected by: `entries`; the task lives longer than its entry
+    /// Protected by the lock of `entries`; the task lives longer than its entry.
+    private struct Entry: @unchecked Sendable {
         let task: UnsafeCurrentTask
         var wasCancelled = false
     }

@@ -2,7 +2,9 @@ private import CArchive
 import Glibc
 
 /// Reads a file or a pipe in blocks, expanded when it is compressed with gzip or zstd.
-package final class ExpandedInput: @unchecked Sendable {  // protected by: one thread at a time calls `read`
+///
+/// Protected by its owner: one thread at a time calls `read`.
+package final class ExpandedInput: @unchecked Sendable {
     /// The libarchive handle.
     private struct Archive: ~Copyable {
         let handle: OpaquePointer

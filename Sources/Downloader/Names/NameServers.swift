@@ -28,7 +28,9 @@ final class NameServers: Sendable {
 /// A lookup has one query for both families. Some name servers never answer AAAA, and c-ares returns the addresses of
 /// the other query only after the time-out. So a lookup that lasts has one more query per family, and the first
 /// addresses end it.
-private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected by: its thread; `added`: its lock
+///
+/// Protected by its thread, which alone uses it, but for `added`, which has a lock.
+private final class LookupLoop: EventPoller, @unchecked Sendable {
     typealias Request = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
 
     private struct Lookup {

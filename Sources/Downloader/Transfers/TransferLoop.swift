@@ -7,7 +7,9 @@ private import Glibc
 ///
 /// It lives as long as the thread that may sleep in it. Only `wake`, `cancel` and `writerChanged` may be called on
 /// other threads.
-final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: one thread; `state` by its lock
+///
+/// Protected by that thread, which alone uses it, but for `state`, which has a lock.
+final class TransferLoop: EventPoller, @unchecked Sendable {
     private struct State: Sendable {
         weak var transfers: Transfers?
         var cancelled: [UInt64] = []

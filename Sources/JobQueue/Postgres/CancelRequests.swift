@@ -29,7 +29,9 @@ enum CancelRequests {
 }
 
 /// What libpq needs for one request, independent of the connection; owns the `PGcancel`.
-private struct CancelRequest: ~Copyable, @unchecked Sendable {  // protected by: one thread of the pool uses it
+///
+/// Protected by the thread pool: one thread uses it.
+private struct CancelRequest: ~Copyable, @unchecked Sendable {
     /// Nil when memory is short.
     private let pointer: OpaquePointer?
 

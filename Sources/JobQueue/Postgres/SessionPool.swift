@@ -7,7 +7,9 @@ private import Concurrency
 /// been used for a second. Waiting blocks the thread.
 final class SessionPool: Sendable {
     /// A session with the time of its last use.
-    final class Entry: @unchecked Sendable {  // protected by: the pool, which lends it to one connection at a time
+    ///
+    /// Protected by the pool, which lends it to one connection at a time.
+    final class Entry: @unchecked Sendable {
         var session: Session
         fileprivate var usedAt = ContinuousClock.now
 

@@ -50,8 +50,10 @@ final class FaultProxy: Sendable {
     /// The pipe holds more bytes than a run has changes.
     private func signal() { _ = write(wake, [1], 1) }
 
-    /// What the thread holds. Used by that thread only.
-    private final class Loop: @unchecked Sendable {  // protected by: only the thread of the pool calls it
+    /// What the thread holds.
+    ///
+    /// Protected by the thread of the pool, which alone calls it.
+    private final class Loop: @unchecked Sendable {
         private let listener: Int32
         private let wake: Int32
         private let target: SocketPlace
