@@ -52,7 +52,10 @@ extension Rows {
 extension JSONText {
     /// An outcome as an element of `larder.complete_v1`, within the ranges of its columns; zeros are left out.
     fileprivate mutating func write(_ outcome: Outcome) {
-        func milliseconds(_ duration: Duration) -> Int32? { Int32(clamping: duration.milliseconds).nonZero }
+        // A stage that took less than a millisecond has 0, one that the load did not reach has none.
+        func milliseconds(_ duration: Duration) -> Int32? {
+            duration > .zero ? Int32(clamping: duration.milliseconds) : nil
+        }
         object { json in
             json.add("job", outcome.claim.job)
             json.add("claim", outcome.claim.number)

@@ -256,7 +256,8 @@ public struct ImageManager: Loader {
         stages.enter(.store)
         let start = ContinuousClock.now
         defer {
-            report.timing.store += .now - start
+            // A load whose files are all in the cache writes nothing.
+            if commit.needsTranscoder { report.timing.store += .now - start }
             stages.leave(.store)
         }
         guard !Task.isCancelled else { throw LoadError.cancelled }
