@@ -74,6 +74,69 @@ struct LocalFaultTests {
         #expect(try await scene.faults().isEmpty)
     }
 
+    @Test(.enabled(if: access("/usr/bin/prlimit", X_OK) == 0, "needs prlimit"))
+    func `a worker that has few descriptors left fails no job and is not ready, and works when it has more`()
+        async throws
+    {
+        let scene = try await Scene()
+        let worker = try work(scene, options: ["--listen", "127.0.0.1:0"])
+        let port = try await ListeningWorker.port(of: worker)
+        func jobs(_ count: Int, _ path: String) async throws {
+            let urls = try (0..<count).map { try scene.serve("plain.jpg", at: "/\(path)/\($0).jpg") }
+            var request = EnqueueRequest(urls: urls, batch: path)
+            request.maxAttempts = 1
+            _ = try await scene.queue.enqueue(request)
+        }
+        func readiness() async throws -> ListeningWorker.Page { try await ListeningWorker.get(port, "/readyz") }
+        func isSick() async throws -> Double? {
+            try await ListeningWorker.get(port, "/metrics").value("larder_local_fault")
+        }
+        // What stays open is open then.
+        try await jobs(1, "before")
+        #expect(await worker.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record) = 1") })
+        #expect(try await readiness().status == 200)
+        #expect(try await isSick() == 0)
+
+        // Enough for probes and for the database, and for a download, too.
+        try await Self.leaveDescriptors(8, to: worker.processID)
+        try await jobs(20, "during")
+        #expect(
+            try await reached {
+                let page = try await readiness()
+                return page.status == 503 && page.text.contains("local fault: the process has too many open files")
+            }, "\(text(worker))")
+        #expect(try await isSick() == 1)
+        let health = "EXISTS (SELECT FROM larder.health WHERE detail LIKE '%too many open files%')"
+        #expect(await worker.reaches { _ in scene.holds(health) })
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job WHERE attempt = 0") == "20")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job_attempt") == "0")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.held_origin") == "0")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.blocklist") == "0")
+        #expect(scene.origin.requests.count == 1)
+
+        try await Self.limitDescriptors(1024, of: worker.processID)
+        #expect(
+            await worker.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 1) = 21") })
+        #expect(try await reached { try await readiness().status == 200 })
+        #expect(try await isSick() == 0)
+        #expect(await worker.reaches { _ in !scene.holds(health) })
+        #expect(try await scene.sql("SELECT max(attempts) FROM larder.record") == "1")
+        worker.signal(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+        #expect(try await scene.faults().isEmpty)
+    }
+
+    /// Sets the soft limit of open files so low that a process can open `count` more.
+    private static func leaveDescriptors(_ count: Int, to process: Int32) async throws {
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").compactMap { Int($0) }
+        let free = (0...).lazy.filter { !open.contains($0) }
+        try await limitDescriptors(free.prefix(count).reduce(0) { max($0, $1) } + 1, of: process)
+    }
+
+    private static func limitDescriptors(_ limit: Int, of process: Int32) async throws {
+        try await SystemTool.run(["prlimit", "--pid", "\(process)", "--nofile=\(limit):"])
+    }
+
     private func text(_ work: RunningCommand) -> String { String(decoding: work.errorsSoFar, as: UTF8.self) }
 
     @Test(.enabled(if: mayUnshare, "needs to be root, and unshare"))

@@ -90,6 +90,9 @@ public struct ImageManager: Loader {
     /// Looks up, fetches, transcodes and commits (SDWebImage 5.21.5, `SDWebImageManager`: query, original query,
     /// download, transform, store original, store).
     private func load(_ plan: LoadPlan, _ report: inout LoadReport) async throws(LoadError) {
+        if let reason = DescriptorReserve.shortage().flatMap({ MachineShortage.reason($0) }) {
+            throw LoadError(.lookUp, .localFault, reason)
+        }
         let cached = try await lookUp(plan)
         // SDWebImage calls its delegate on every load, also when everything is cached.
         let isAllowed = configuration.shouldDownload(plan.request.url)
