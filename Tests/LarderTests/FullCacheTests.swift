@@ -52,19 +52,30 @@ struct FullCacheTests {
         try await expectGoodEnd(scene, work)
     }
 
-    @Test func `a worker whose cache directory was replaced by a file charges no attempt, and recovers`() async throws {
+    @Test
+    func `a worker whose cache directory was replaced by a file charges no attempt, is not ready, and recovers`()
+        async throws
+    {
         let scene = try await Scene()
-        let work = try scene.larder(["work"]).start()
-        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.worker)") })
+        let work = try scene.larder(["work", "--listen", "127.0.0.1:0"]).start()
+        let port = try await ListeningWorker.port(of: work)
+        #expect(try await reached { try await ListeningWorker.get(port, "/readyz").status == 200 })
         let aside = scene.cache + ".aside"
         #expect(rename(scene.cache, aside) == 0)
         try Data("not a directory".utf8).write(to: URL(filePath: scene.cache))
 
         try await expectRefusal(scene, work)
+        #expect(
+            try await reached {
+                let page = try await ListeningWorker.get(port, "/readyz")
+                return page.status == 503 && page.text.contains("\"local fault: cannot ")
+            })
+        #expect(try await ListeningWorker.get(port, "/livez").status == 200)
 
         #expect(unlink(scene.cache) == 0 && rename(aside, scene.cache) == 0)
         #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.progress WHERE succeeded = 1)") })
         #expect(scene.stored.count == 1)
+        #expect(try await reached { try await ListeningWorker.get(port, "/readyz").status == 200 })
         try await expectGoodEnd(scene, work)
     }
 
