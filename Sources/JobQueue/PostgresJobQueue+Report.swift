@@ -55,7 +55,7 @@ extension PostgresJobQueue {
                 outcome: outcomes[Int(outcome) - 1], error: rows.failure(row, domainAt: 4),
                 attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0),
                 stored: try StoredFile.list(json: rows.text(row, 9)), meta: rows.text(row, 10),
-                pipeline: rows.integer(row, 11).map(Int.init))
+                pipeline: rows.integer(row, 11).map(Int.init), httpStatus: rows.integer(row, 12).map(Int.init))
         }
     }
 
@@ -68,11 +68,11 @@ extension PostgresJobQueue {
         try await ask(
             """
             SELECT * FROM (
-                (SELECT -9223372036854775807 + number AS place, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id
+                (SELECT -9223372036854775807 + number AS place, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id, http_status
                  FROM larder.record WHERE batch_id = $1 AND kind = 'item' AND number > $2 AND retried_as IS NULL \(condition)
                  ORDER BY number LIMIT $4)
                 UNION ALL
-                (SELECT number, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id
+                (SELECT number, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id, http_status
                  FROM larder.record WHERE batch_id = $1 AND kind = 'job' AND number > $3 AND items > 0 AND retried_as IS NULL \(condition)
                  ORDER BY number LIMIT $4)
             ) AS record ORDER BY place LIMIT $4

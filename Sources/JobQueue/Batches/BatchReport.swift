@@ -72,6 +72,8 @@ public struct StoredRecord: Sendable {
     public let meta: String?
     /// The pipeline version of the job.
     public let pipeline: Int?
+    /// The HTTP status of the last response, where one was an error; nil for an item that ended without a job.
+    public let httpStatus: Int?
 }
 
 /// A position in the records of a batch: items without a job first, then jobs by id.

@@ -12,7 +12,7 @@ enum ReportCSV {
     static func lines(_ record: StoredRecord, of batch: BatchProgress) -> String {
         let start = [batch.displayName, ShownURL.masked(record.url), record.outcome.rawValue]
         func end(_ reason: FailureReason?) -> [String] {
-            let advice = reason.map { FailureAdvice(domain: $0.domain, code: $0.code, status: nil) }
+            let advice = reason.map { FailureAdvice(domain: $0.domain, code: $0.code, status: record.httpStatus) }
             return ["\(record.attempts)", record.meta ?? "", advice?.meaning ?? "", advice?.action ?? ""]
         }
         func error(_ reason: FailureReason?) -> [String] {

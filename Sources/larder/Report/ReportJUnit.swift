@@ -53,7 +53,7 @@ enum ReportJUnit {
             text += "message=\"\(escaped(first?.message ?? ""))\">"
             text += escaped(reasons.map(\.text).joined(separator: "; "))
             if let first {
-                let advice = FailureAdvice(domain: first.domain, code: first.code, status: nil)
+                let advice = FailureAdvice(domain: first.domain, code: first.code, status: record.httpStatus)
                 text += escaped("\n\(advice.meaning). \(advice.action)")
             }
             text += "</failure></testcase>\n"
