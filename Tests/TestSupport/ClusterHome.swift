@@ -7,6 +7,12 @@ public final class ClusterHome: Sendable {
     public let directory: TemporaryDirectory
     private let disposal: Disposal
 
+    /// Other servers than Debian's, from LARDER_TEST_SERVERS: a directory with `<major>/bin`.
+    static let otherServers: String? = {
+        let servers = ProcessInfo.processInfo.environment["LARDER_TEST_SERVERS"] ?? ""
+        return servers.isEmpty ? nil : servers
+    }()
+
     /// An empty one.
     public init() throws {
         directory = try TemporaryDirectory(open: true)
@@ -23,10 +29,7 @@ public final class ClusterHome: Sendable {
         var configuration = EmbeddedCluster.Configuration(home: directory.file(name))
         configuration.clusters = directory.file("clusters")
         configuration.disposable = disposable
-        // Other servers than Debian's: a directory with `<major>/bin`.
-        if let servers = ProcessInfo.processInfo.environment["LARDER_TEST_SERVERS"], !servers.isEmpty {
-            configuration.packaged = servers
-        }
+        if let servers = Self.otherServers { configuration.packaged = servers }
         return configuration
     }
 }

@@ -18,6 +18,9 @@ public final class TemporaryDatabase: Sendable {
     /// Whether all tests go through a pooler.
     public static let isPooled = !(ProcessInfo.processInfo.environment["LARDER_TEST_POOLER"] ?? "").isEmpty
 
+    /// Whether all tests run on other servers than Debian's.
+    public static let isOnOtherServers = ClusterHome.otherServers != nil
+
     /// The default isolation level of all databases' transactions, from LARDER_TEST_ISOLATION; nil is READ COMMITTED.
     public static let isolation: String? = {
         let level = ProcessInfo.processInfo.environment["LARDER_TEST_ISOLATION"] ?? ""
