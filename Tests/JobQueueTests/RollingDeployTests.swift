@@ -1,4 +1,5 @@
 import Concurrency
+import Foundation
 import TestSupport
 import Testing
 
@@ -14,11 +15,23 @@ struct RollingDeployTests {
         var description: String { done.withLock { "\($0)" } }
     }
 
-    @Test func `enqueuers and workers go on while the last migration is applied under them`() async throws {
+    /// The migration of `scripts/next-version`, which changes and rewrites tables that workers use all the time.
+    private static func nextMigration() throws -> Migration {
+        let script = try String(contentsOfFile: PackageRoot.path + "/scripts/next-version", encoding: .utf8)
+        let sql = try #require(script.firstMatch(of: /<<'SQL'\n((?s).*?)\nSQL\n/)).1
+        #expect(sql.contains("ALTER TABLE larder_data.job "))
+        let number = Migration.all.count + 1
+        return Migration("\(String(repeating: "0", count: 4 - "\(number)".count))\(number)_next", Array(sql.utf8))
+    }
+
+    @Test(arguments: [false, true])
+    func `enqueuers and workers go on while the last migration, or one that changes tables, is applied under them`(
+        changesTables: Bool
+    ) async throws {
         let database = try await TemporaryDatabase.make()
         let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
-        let before = Array(Migration.all.dropLast())
-        try await Migrator(configuration, migrations: before).migrate()
+        let after = changesTables ? Migration.all + [try Self.nextMigration()] : Migration.all
+        try await Migrator(configuration, migrations: Array(after.dropLast())).migrate()
 
         let rounds = Rounds()
         let over = Locked(false)
@@ -66,7 +79,7 @@ struct RollingDeployTests {
                     try #require(await reached { rounds.least(of: names) >= count }, "\(rounds)")
                 }
                 try await wait(for: 5)
-                #expect(try await Migrator(configuration).migrate().count == 1)
+                #expect(try await Migrator(configuration, migrations: after).migrate().count == 1)
                 try await wait(for: rounds.least(of: names) + 10)
                 // A new program starts beside the old ones.
                 try await PostgresJobQueue(configuration).checkReady()
