@@ -1,5 +1,4 @@
 private import Concurrency
-private import Glibc
 
 /// Why a name has no addresses.
 package enum LookupFailure: Error, Sendable, Equatable {
@@ -47,7 +46,7 @@ package final class Resolver: NameResolving {
 
     /// A resolver over `getaddrinfo`.
     package convenience init(threads: Int) {
-        self.init(threads: threads) { host in Self.systemLookup(host) }
+        self.init(lookup: SystemNames(threads: threads).query)
     }
 
     /// A resolver over a blocking lookup.
@@ -97,29 +96,5 @@ package final class Resolver: NameResolving {
             state.cache.store(answer, for: host, at: .now)
             return (state.running.removeValue(forKey: host) ?? []).map { ($0, answer) }
         }
-    }
-
-    private static func systemLookup(_ host: String) -> LookupCache.Answer {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var list: UnsafeMutablePointer<addrinfo>?
-        switch getaddrinfo(host, nil, &hints, &list) {
-        case 0: break
-        // It does not tell SERVFAIL from a server that does not respond.
-        case EAI_AGAIN: return .failure(.serverFailed)
-        case EAI_MEMORY: return .failure(.unreachable)
-        case EAI_SYSTEM where LocalFault.reason(errno) != nil: return .failure(.unreachable)
-        default: return .failure(.notFound)
-        }
-        defer { freeaddrinfo(list) }
-        var found: [IPAddress] = []
-        for entry in sequence(first: list, next: { $0?.pointee.ai_next }) {
-            if let socketAddress = entry?.pointee.ai_addr, let address = IPAddress(socketAddress: socketAddress),
-                !found.contains(address)
-            {
-                found.append(address)
-            }
-        }
-        return found.isEmpty ? .failure(.notFound) : .success(found)
     }
 }

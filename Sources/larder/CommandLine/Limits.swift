@@ -11,7 +11,7 @@ enum Limits {
         BucketSource.option,
         Option("max-body", .value("SIZE"), "largest body, default 32MiB"),
         Option("dns-timeout", .value("DURATION"), "time to resolve a name, default 3s"),
-        Option("resolver", .value("NAME"), "name-servers (default), or system for getaddrinfo on 16 threads"),
+        Option("resolver", .value("NAME"), "name-servers (default), or system for getaddrinfo on 32 threads"),
         Option("connect-timeout", .value("DURATION"), "time to connect, default 5s"),
         Option("idle-timeout", .value("DURATION"), "time without a received byte, default 15s"),
         Option("total-timeout", .value("DURATION"), "time of a whole download, redirects included, default 60s"),

@@ -49,6 +49,26 @@ struct ResolverTests {
         }
     }
 
+    @Test func `an unanswered AAAA query costs the system's lookup 300 ms, also when no thread is left`() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let expected = try address("192.0.2.7")
+        let names = SystemNames(threads: 1) { host, family in
+            if family == .v4 { return host == "none.example" ? .failure(.notFound) : .success([expected]) }
+            // As `getaddrinfo` waits for the time-outs of AAAA.
+            gate.wait()
+            return .success([expected])
+        }
+        let resolver = Resolver(lookup: names.query)
+        for host in ["a.example", "b.example"] {
+            #expect(try await resolver.addresses(of: host, within: .seconds(60)) == [expected])
+        }
+        // A name that has no IPv4 address may have others.
+        async let other = resolver.addresses(of: "none.example", within: .seconds(60))
+        gate.signal()
+        gate.signal()
+        #expect(try await other == [expected])
+    }
+
     @Test func `the name of a rooted host ends with its dot, so that no search suffix is tried`() throws {
         #expect(try SourceURL("http://image.example./a").lookupName == "image.example.")
         #expect(try SourceURL("http://image.example/a").lookupName == "image.example")
