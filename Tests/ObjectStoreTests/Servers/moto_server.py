@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""moto's S3 on a free port of loopback, with faults on demand; prints the port and ends with its parent process.
+"""moto's S3 with faults on demand; prints its port and ends with its parent process.
+
+Usage: moto_server.py [ADDRESS PORT]   default: a free port of loopback
 
 POST /larder/faults/BUCKET  a JSON list: one fault for each of the next requests to the bucket, null for none
 GET  /larder/requests/BUCKET  the requests so far, one "METHOD path?query" a line
@@ -114,7 +116,8 @@ def main():
     # connections on a busy machine the threads then wait for the lock and for the interpreter's, requests for more than
     # 15 s. Made before the port is printed, as the import takes seconds.
     app = Faults(create_backend_app("s3"))
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Handler)
+    address, port = (sys.argv[1], int(sys.argv[2])) if len(sys.argv) > 2 else ("127.0.0.1", 0)
+    server = make_server(address, port, app, threaded=True, request_handler=Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.port, flush=True)
     while os.getppid() == parent:
