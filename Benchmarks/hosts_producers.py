@@ -18,10 +18,12 @@ psycopg2.extensions.set_wait_callback(wait)
 
 
 class Producers:
-    """`acknowledged`: when each URL was reported as enqueued. `repeated`: calls that were sent again."""
+    """`acknowledged`: URLs that were reported as enqueued. `repeated`: calls that were sent again. `resent`: single
+    URLs that were acknowledged and then lost, and were sent again.
+    """
 
     def __init__(self, scene, urls):
-        self.scene, self.acknowledged, self.repeated, self.errors = scene, {}, 0, []
+        self.scene, self.acknowledged, self.repeated, self.resent, self.errors = scene, set(), 0, 0, []
         self.singles, self.rest = urls[::10], [url for number, url in enumerate(urls) if number % 10]
         self.threads = [
             threading.Thread(target=self.guard, args=(body,), daemon=True) for body in (self.lists, self.single)]
@@ -48,7 +50,14 @@ class Producers:
             with open(file, "w") as lines:
                 lines.write("\n".join(urls) + "\n")
             self.enqueue(name, file)
-            self.acknowledged.update(dict.fromkeys(urls, time.monotonic()))
+            self.acknowledged.update(urls)
+
+    def complete_lists(self, sealed):
+        """Enqueues again the lists whose batch is not sealed or not there: the command continues after what is."""
+        for start in range(0, len(self.rest), LIST):
+            name = f"list-{start // LIST}"
+            if name not in sealed:
+                self.enqueue(name, f"{self.scene.home}/{name}")
 
     def enqueue(self, name, file):
         """Repeats the command until it succeeds, as it says that one may."""
@@ -81,7 +90,7 @@ class Producers:
                     "source => 'singles', source_from => %s)", (self.singles[sent], sent))
                 if cursor.fetchall() != [("inserted",)]:
                     raise RuntimeError(f"{self.singles[sent]} was not inserted")
-                self.acknowledged[self.singles[sent]] = time.monotonic()
+                self.acknowledged.add(self.singles[sent])
                 sent += 1
             except psycopg2.Error as error:
                 self.repeated += 1
@@ -89,7 +98,8 @@ class Producers:
                     # One more than was acknowledged, or fewer, which a promotion has lost: those are sent again.
                     cursor.execute("SELECT urls FROM larder.batch_source('singles', 'singles')")
                     [(stored,)] = cursor.fetchall()
-                    self.acknowledged.update(dict.fromkeys(self.singles[sent:stored], time.monotonic()))
+                    self.acknowledged.update(self.singles[sent:stored])
+                    self.resent += max(0, sent - stored)
                     sent = stored
                     continue
                 session = None
