@@ -18,9 +18,6 @@ INLINE uint8_t clamped(float value) {
     return (uint8_t)(value > 0 ? whole : 0);
 }
 
-/// `color` times `alpha` / 255, rounded to the nearest.
-INLINE uint8_t multiplied(unsigned color, unsigned alpha) { return (uint8_t)((color * alpha * 257 + 32896) >> 16); }
-
 FOR_EACH_PROCESSOR
 void larder_split_rgb(const uint8_t *restrict pixels, size_t count, uint8_t *restrict red, uint8_t *restrict green,
                       uint8_t *restrict blue) {
@@ -35,11 +32,10 @@ FOR_EACH_PROCESSOR
 void larder_split_rgba(const uint8_t *restrict pixels, size_t count, uint8_t *restrict red, uint8_t *restrict green,
                        uint8_t *restrict blue, uint8_t *restrict alpha) {
     for (size_t x = 0; x < count; x++) {
-        uint8_t opacity = pixels[4 * x + 3];
-        red[x] = multiplied(pixels[4 * x], opacity);
-        green[x] = multiplied(pixels[4 * x + 1], opacity);
-        blue[x] = multiplied(pixels[4 * x + 2], opacity);
-        alpha[x] = opacity;
+        red[x] = pixels[4 * x];
+        green[x] = pixels[4 * x + 1];
+        blue[x] = pixels[4 * x + 2];
+        alpha[x] = pixels[4 * x + 3];
     }
 }
 
@@ -57,10 +53,9 @@ FOR_EACH_PROCESSOR
 void larder_join_rgba(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
                       const uint8_t *restrict alpha, size_t count, uint8_t *restrict pixels) {
     for (size_t x = 0; x < count; x++) {
-        float scale = alpha[x] ? 255.0f / alpha[x] : 0;
-        pixels[4 * x] = clamped(red[x] * scale);
-        pixels[4 * x + 1] = clamped(green[x] * scale);
-        pixels[4 * x + 2] = clamped(blue[x] * scale);
+        pixels[4 * x] = red[x];
+        pixels[4 * x + 1] = green[x];
+        pixels[4 * x + 2] = blue[x];
         pixels[4 * x + 3] = alpha[x];
     }
 }

@@ -60,10 +60,9 @@ INLINE void transpose_rows(const float *rows, size_t width, float *out) {
     }
 }
 
-/// Filters eight columns of eight rows horizontally, from columns of eight.
+/// Filters eight columns of eight rows horizontally, from columns of eight; `sums` are rows.
 INLINE void sum_columns(const float *transposed, size_t begin, struct larder_filter_table columns, int start,
-                        bytes out[group]) {
-    floats sums[group];
+                        floats sums[group]) {
     for (int i = 0; i < group; i++) {
         const float *from = transposed + ((size_t)columns.first[start + i] - begin) * group;
         const float *weights = columns.weights + (size_t)(start + i) * (size_t)columns.taps;
@@ -76,11 +75,35 @@ INLINE void sum_columns(const float *transposed, size_t begin, struct larder_fil
         sums[i] = sum;
     }
     transpose(sums);
+}
+
+INLINE void clip(floats values[group]) {
     for (int row = 0; row < group; row++) {
-        floats value = __builtin_elementwise_max(sums[row] + 0.5f, (floats){0});
-        value = __builtin_elementwise_min(value, (floats){0} + 255);
-        out[row] = __builtin_convertvector(__builtin_convertvector(value, numbers), bytes);
+        values[row] = __builtin_elementwise_min(__builtin_elementwise_max(values[row], (floats){0}), (floats){0} + 255);
     }
+}
+
+/// Rounds the first `count` values of each row to bytes, which they must fit.
+INLINE void store(const floats values[group], int height, size_t count, uint8_t *out, size_t stride) {
+    for (int row = 0; row < height; row++) {
+        bytes rounded = __builtin_convertvector(__builtin_convertvector(values[row] + 0.5f, numbers), bytes);
+        memcpy(out + (size_t)row * stride, &rounded, count);
+    }
+}
+
+/// The columns that a filter reads, in whole tiles.
+struct span {
+    size_t begin, width;
+};
+
+INLINE struct span read_columns(struct larder_filter_table columns) {
+    int low = columns.first[0], high = low;
+    for (int i = 0; i < columns.count; i++) {
+        low = columns.first[i] < low ? columns.first[i] : low;
+        high = columns.first[i] > high ? columns.first[i] : high;
+    }
+    size_t begin = (size_t)low / tile * tile, end = ((size_t)(high + columns.taps) + tile - 1) / tile * tile;
+    return (struct span){begin, end - begin};
 }
 
 size_t larder_resample_scratch(size_t columns) { return 2 * group * columns; }
@@ -88,18 +111,12 @@ size_t larder_resample_scratch(size_t columns) { return 2 * group * columns; }
 FOR_EACH_PROCESSOR
 void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_table columns,
                      struct larder_filter_table rows, uint8_t *out, size_t outStride, float *scratch) {
-    // Only the columns that the filter reads.
-    int low = columns.first[0], high = low;
-    for (int i = 0; i < columns.count; i++) {
-        low = columns.first[i] < low ? columns.first[i] : low;
-        high = columns.first[i] > high ? columns.first[i] : high;
-    }
-    size_t begin = (size_t)low / tile * tile, end = ((size_t)(high + columns.taps) + tile - 1) / tile * tile;
-    size_t width = end - begin;
+    struct span span = read_columns(columns);
+    size_t width = span.width;
     float *filtered = scratch, *transposed = scratch + group * width;
     for (int y = 0; y < rows.count; y += group) {
         for (int row = 0; row < group; row++) {
-            const uint8_t *from = in + (size_t)rows.first[y + row] * inStride + begin;
+            const uint8_t *from = in + (size_t)rows.first[y + row] * inStride + span.begin;
             const float *weights = rows.weights + (size_t)(y + row) * (size_t)rows.taps;
             for (size_t x = 0; x < width; x += tile) {
                 sum_rows(from + x, inStride, rows.taps, weights, filtered + (size_t)row * width + x);
@@ -108,11 +125,75 @@ void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_ta
         transpose_rows(filtered, width, transposed);
         int height = rows.count - y < group ? rows.count - y : group;
         for (int x = 0; x < columns.count; x += group) {
-            bytes block[group];
-            sum_columns(transposed, begin, columns, x, block);
+            floats sums[group];
+            sum_columns(transposed, span.begin, columns, x, sums);
+            clip(sums);
             size_t count = (size_t)(columns.count - x < group ? columns.count - x : group);
-            for (int row = 0; row < height; row++) {
-                memcpy(out + (size_t)(y + row) * outStride + x, &block[row], count);
+            store(sums, height, count, out + (size_t)y * outStride + x, outStride);
+        }
+    }
+}
+
+// MARK: - With alpha
+
+enum { alpha = 3, colors = 3, half = tile / 2 };
+
+/// Filters `half` columns of one row vertically: alpha, and the colours times alpha. The sums of the planes are `room`
+/// floats apart.
+INLINE void sum_rows_by_alpha(const uint8_t *const in[4], size_t place, size_t stride, int taps, const float *weights,
+                              float *out, size_t room) {
+    floats sums[colors + 1][half / group] = {0};
+    for (int tap = 0; tap < taps; tap++) {
+        for (int part = 0; part < half / group; part++) {
+            size_t from = place + (size_t)(part * group);
+            floats share = weights[tap] * load_bytes(in[alpha] + from);
+            sums[alpha][part] += share;
+            for (int color = 0; color < colors; color++) { sums[color][part] += share * load_bytes(in[color] + from); }
+        }
+        place += stride;
+    }
+    for (int plane = 0; plane <= alpha; plane++) { memcpy(out + (size_t)plane * room, sums[plane], sizeof sums[plane]); }
+}
+
+/// The quotients of colours times alpha and alpha; zero where nothing is left of alpha but the rounding of floats.
+INLINE void divide(floats values[group], const floats alphas[group]) {
+    for (int row = 0; row < group; row++) {
+        floats least = (floats){0} + 0.001f;
+        floats quotient = values[row] / __builtin_elementwise_max(alphas[row], least);
+        values[row] = (floats)((numbers)quotient & (alphas[row] > least));
+    }
+}
+
+FOR_EACH_PROCESSOR
+void larder_resample_alpha(const uint8_t *const in[4], size_t inStride, struct larder_filter_table columns,
+                           struct larder_filter_table rows, uint8_t *const out[4], size_t outStride, float *scratch) {
+    struct span span = read_columns(columns);
+    size_t width = span.width, room = group * width;
+    float *filtered = scratch, *transposed = scratch + 4 * room;
+    for (int y = 0; y < rows.count; y += group) {
+        for (int row = 0; row < group; row++) {
+            size_t from = (size_t)rows.first[y + row] * inStride + span.begin;
+            const float *weights = rows.weights + (size_t)(y + row) * (size_t)rows.taps;
+            for (size_t x = 0; x < width; x += half) {
+                sum_rows_by_alpha(in, from + x, inStride, rows.taps, weights, filtered + (size_t)row * width + x, room);
+            }
+        }
+        for (size_t plane = 0; plane < 4; plane++) {
+            transpose_rows(filtered + plane * room, width, transposed + plane * room);
+        }
+        int height = rows.count - y < group ? rows.count - y : group;
+        for (int x = 0; x < columns.count; x += group) {
+            floats alphas[group], sums[group];
+            sum_columns(transposed + alpha * room, span.begin, columns, x, alphas);
+            clip(alphas);
+            size_t count = (size_t)(columns.count - x < group ? columns.count - x : group);
+            size_t place = (size_t)y * outStride + (size_t)x;
+            store(alphas, height, count, out[alpha] + place, outStride);
+            for (size_t color = 0; color < colors; color++) {
+                sum_columns(transposed + color * room, span.begin, columns, x, sums);
+                divide(sums, alphas);
+                clip(sums);
+                store(sums, height, count, out[color] + place, outStride);
             }
         }
     }

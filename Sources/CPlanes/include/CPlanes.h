@@ -57,7 +57,7 @@ int larder_jpeg_write(const struct larder_jpeg_image *image, int quality, uint8_
 void larder_split_rgb(const uint8_t *restrict pixels, size_t count, uint8_t *restrict red, uint8_t *restrict green,
                       uint8_t *restrict blue);
 
-/// Splits pixels of red, green, blue and straight alpha, and multiplies the colours by it.
+/// Splits pixels of red, green, blue and straight alpha.
 void larder_split_rgba(const uint8_t *restrict pixels, size_t count, uint8_t *restrict red, uint8_t *restrict green,
                        uint8_t *restrict blue, uint8_t *restrict alpha);
 
@@ -65,7 +65,7 @@ void larder_split_rgba(const uint8_t *restrict pixels, size_t count, uint8_t *re
 void larder_join_rgb(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
                      size_t count, uint8_t *restrict pixels);
 
-/// Joins planes whose colours are multiplied by alpha to pixels with straight alpha; transparent ones are zero.
+/// Joins planes to pixels of red, green, blue and straight alpha.
 void larder_join_rgba(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
                       const uint8_t *restrict alpha, size_t count, uint8_t *restrict pixels);
 
@@ -106,3 +106,9 @@ size_t larder_resample_scratch(size_t columns);
 /// `first[i] + taps` of `rows` must lie within the plane's rows, and of `columns` within its columns.
 void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_table columns,
                      struct larder_filter_table rows, uint8_t *out, size_t outStride, float *scratch);
+
+/// Resamples red, green, blue and straight alpha, in this order, all of the same stride: colours times alpha are
+/// filtered, and divided by the filtered alpha before anything is rounded. Where no alpha is left colours are zero.
+/// Takes four times the scratch.
+void larder_resample_alpha(const uint8_t *const in[4], size_t inStride, struct larder_filter_table columns,
+                           struct larder_filter_table rows, uint8_t *const out[4], size_t outStride, float *scratch);

@@ -19,7 +19,7 @@ package struct PlanarImage {
         case ycc
         /// Luma alone, full range.
         case grey
-        /// Red, green and blue, multiplied by alpha.
+        /// Red, green and blue; alpha is straight.
         case rgb
     }
 
@@ -39,7 +39,7 @@ package struct PlanarImage {
     /// Luma alone.
     init(size: PixelSize, grey: SamplePlane) { (self.size, model, colors, alpha) = (size, .grey, [grey], nil) }
 
-    /// Red, green and blue, multiplied by alpha.
+    /// Red, green and blue; alpha is straight.
     init(size: PixelSize, colors: [SamplePlane], alpha: SamplePlane?) {
         precondition(colors.count == 3, "red, green and blue")
         (self.size, model, self.colors, self.alpha) = (size, .rgb, colors, alpha)
@@ -71,6 +71,7 @@ package struct PlanarImage {
     func drawn(_ view: PlaneView, chroma: Chroma) throws(CodecFailure) -> PlanarImage {
         let size = view.window.size
         let filter = PlaneFilter(view, of: colors[0], factor: 1)
+        if let alpha, !filter.isCopy { return try filter.resample(colors, alpha: alpha, size) }
         guard model == .ycc else {
             return try mapped(to: size) { (plane) throws(CodecFailure) in
                 try filter.resample(plane, size, factor: 1)

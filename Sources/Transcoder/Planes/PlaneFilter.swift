@@ -30,18 +30,37 @@ struct PlaneFilter {
     func resample(_ plane: SamplePlane, _ size: PixelSize, factor: Int) throws(CodecFailure) -> SamplePlane {
         if columns.isIdentity(of: plane.width) && rows.isIdentity(of: plane.height) { return plane }
         let result = try SamplePlane(size, factor: factor)
-        let floats = larder_resample_scratch(plane.stride)
-        guard let scratch = aligned_alloc(64, floats * MemoryLayout<Float>.size) else { throw CodecFailure.memory }
-        defer { free(scratch) }
-        columns.withTable { columns in
-            rows.withTable { rows in
-                larder_resample(
-                    plane.start, plane.stride, columns, rows, result.start, result.stride,
-                    scratch.assumingMemoryBound(to: Float.self))
-            }
+        try withTables(planes: 1, stride: plane.stride) { columns, rows, scratch in
+            larder_resample(plane.start, plane.stride, columns, rows, result.start, result.stride, scratch)
         }
         result.padEdges()
         return result
+    }
+
+    /// Resamples red, green, blue and straight alpha to an image of `size`, each colour by its share of alpha.
+    func resample(_ colors: [SamplePlane], alpha: SamplePlane, _ size: PixelSize) throws(CodecFailure) -> PlanarImage {
+        let result = try PlanarImage(uninitialized: size, hasAlpha: true), from = colors + [alpha], to = result.planes
+        try withTables(planes: 4, stride: alpha.stride) { columns, rows, scratch in
+            let starts = from.map { Optional(UnsafePointer($0.start)) }, results = to.map { Optional($0.start) }
+            larder_resample_alpha(starts, alpha.stride, columns, rows, results, to[0].stride, scratch)
+        }
+        for plane in to { plane.padEdges() }
+        return result
+    }
+
+    /// Whether samples are only moved.
+    var isCopy: Bool { columns.taps == 1 && rows.taps == 1 }
+
+    /// Calls `body` with the tables and scratch for planes of a stride.
+    private func withTables(
+        planes: Int, stride: Int,
+        _ body: (larder_filter_table, larder_filter_table, UnsafeMutablePointer<Float>) -> Void
+    ) throws(CodecFailure) {
+        let bytes = planes * larder_resample_scratch(stride) * MemoryLayout<Float>.size
+        guard let memory = aligned_alloc(64, bytes) else { throw CodecFailure.memory }
+        defer { free(memory) }
+        let scratch = memory.assumingMemoryBound(to: Float.self)
+        columns.withTable { columns in rows.withTable { rows in body(columns, rows, scratch) } }
     }
 }
 

@@ -78,8 +78,6 @@ package struct DecodePlan: Sendable, Hashable {
         let libvips = PlanCost.libvips(header, shrink: libvipsShrink, base: base, frames: frames, outputs: made)
         let isPlanar =
             limits.allowsPlanes && frames == 1 && header.hasPlanes && !made.contains(where: \.encoding.keepICC)
-            // Colours multiplied by alpha are rounded, which only a shrunk image hides.
-            && !(header.hasAlpha && base == header.storedSize)
         // Planes are held whole, while libvips reads a PNG in strips and may need less.
         path = isPlanar && planes.memoryBytes <= max(limits.memoryBytes, libvips.memoryBytes) ? .planes : .libvips
         shrink = path == .planes ? planarShrink : libvipsShrink
