@@ -117,6 +117,41 @@ struct ConvertedPlaneTests {
         #expect(distance > 36 && one.psnr(ExactImage(plain)) < 34, "\(distance)")
     }
 
+    private func isConverted(_ file: [UInt8], _ what: String, within tolerance: Int = 2) async throws {
+        let wanted = #""thumbnail":{"width":30,"height":30},"keySuffix":"x","format":"png""#
+        #expect(try await path(file, wanted) == "planes", "\(what)")
+        let one = try await planes.make(file, wanted), other = try await libvips.make(file, wanted)
+        let difference = try one.sample().maxDifference(from: other.sample())
+        #expect(difference <= tolerance, "\(what): \(difference)")
+        #expect(try one.sample().hasAlpha == other.sample().hasAlpha && one.sample().metadata.isEmpty, "\(what)")
+    }
+
+    @Test func `grey images with a profile are converted by planes as by libvips, and stay grey`() async throws {
+        let photo = photo(90, 70), gamma = SyntheticImage.chunk("gAMA", SyntheticImage.big(100_000))
+        let transparency = SyntheticImage.chunk("tRNS", [0, 100])
+        let jpeg = try photo.jpeg(
+            ["-grayscale", "-quality", "95", "-icc", "/usr/share/color/icc/ghostscript/ps_gray.icc"])
+        try await isConverted(SyntheticPNG.grey.file(photo, beforePixels: gamma), "png")
+        try await isConverted(SyntheticPNG.grey.file(photo, beforePixels: gamma + transparency), "alpha", within: 4)
+        try await isConverted(jpeg, "jpeg", within: 3)
+        let plain = try await planes.make(try photo.jpeg(["-grayscale", "-quality", "95"]), small).sample()
+        let made = try await planes.make(jpeg, small)
+        #expect(try made.sample().maxDifference(from: plain) > 10)
+        // One component after the size of the frame.
+        let frame = try #require(made.files[0].indices.first { made.files[0][$0...].starts(with: [0xFF, 0xC0]) })
+        #expect(made.files[0][frame + 9] == 1)
+    }
+
+    @Test func `a profile of tables is applied by libvips to shrunk planes`() async throws {
+        let profile = SyntheticImage.tableProfile
+        let chunk = SyntheticImage.chunk("iCCP", Array("p".utf8) + [0, 0] + SyntheticImage.zlib(profile))
+        let file = SyntheticPNG.color.file(photo(70, 50), beforePixels: chunk)
+        // The tables are steeper than sRGB's curve, and so is a difference of a level before them.
+        try await isConverted(file, "png", within: 8)
+        let plain = try await planes.make(SyntheticPNG.color.file(photo(70, 50)), small).sample()
+        #expect(try await planes.make(file, small).sample().maxDifference(from: plain) > 10)
+    }
+
     @Test func `truncated files give the same error as with libvips`() async throws {
         let photo = photo(60, 50)
         for file in try SyntheticPNG.allCases.map({ $0.file(photo) }) + [photo.losslessWebP()] {

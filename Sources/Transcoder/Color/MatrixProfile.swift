@@ -1,18 +1,27 @@
 private import CPlanes
 private import ImageModel
 
-/// A colour profile of three curves and a matrix, such as Display P3 or Adobe RGB, and the conversion to sRGB: relative
-/// colorimetric, components out of sRGB's range are cut.
+/// A colour profile of three curves and a matrix, such as Display P3 or Adobe RGB, or of one curve for grey, and the
+/// conversion to sRGB: relative colorimetric, components out of sRGB's range are cut.
 struct MatrixProfile: Sendable, Hashable {
     /// The linear value of each byte: of red, of green, of blue.
     private let curves: [Float]
-    /// From linear to sRGB's linear components, by rows.
+    /// From linear to sRGB's linear components, by rows; the identity for grey.
     private let matrix: [Float]
 
     /// Nil for a profile with tables of colours, of another space, or with a curve that is not defined.
     init?(_ profile: [UInt8]) {
-        guard ICCProfile.space(profile) == "RGB ", profile.has("XYZ ", at: 20), profile.has("acsp", at: 36),
-            ["A2B0", "A2B1", "A2B2"].allSatisfy({ ICCProfile.tag($0, in: profile) == nil }),
+        guard let space = ICCProfile.space(profile), profile.has("XYZ ", at: 20), profile.has("acsp", at: 36),
+            ["A2B0", "A2B1", "A2B2"].allSatisfy({ ICCProfile.tag($0, in: profile) == nil })
+        else { return nil }
+        if space == "GRAY" {
+            guard let offset = ICCProfile.tag("kTRC", in: profile), let values = Self.curve(profile, at: offset) else {
+                return nil
+            }
+            (curves, matrix) = (values + values + values, [1, 0, 0, 0, 1, 0, 0, 0, 1])
+            return
+        }
+        guard space == "RGB ",
             let toLinear = ColorPrimaries.sRGB.adaptedColumns.flatMap({ Matrix3(columns: $0).inverse })
         else { return nil }
         let names: [(StaticString, StaticString)] = [("rXYZ", "rTRC"), ("gXYZ", "gTRC"), ("bXYZ", "bTRC")]
@@ -68,9 +77,13 @@ struct MatrixProfile: Sendable, Hashable {
         return (low + (high - low) * (place - Double(index))) / 65535
     }
 
-    /// An image with those colours in sRGB; its planes of red, green and blue are changed. It must be
-    /// opaque, and not grey.
+    /// An image with those colours in sRGB; its planes of colours are changed. Luma alone is converted as grey.
     func converted(_ image: PlanarImage) throws(CodecFailure) -> PlanarImage {
+        guard image.model != .grey else {
+            image.colors[0].map(curves[..<256].map(LinearLight.byte), into: image.colors[0])
+            image.colors[0].padEdges()
+            return image
+        }
         let image = try image.inRGB(), planes = image.colors
         curves.withUnsafeBufferPointer { curves in
             matrix.withUnsafeBufferPointer { matrix in

@@ -34,10 +34,10 @@ final class PlanarDecodedImage: DecodedImage {
         self.header = header
         let upright = header.orientation >= 5 ? try shrunk.transposed() : shrunk
         let keepsCopyright = plan.outputs.contains { (try? $0.get())?.encoding.keepsCopyright == true }
-        if keepsCopyright || header.hasOwnProfile {
+        if keepsCopyright || header.hasPlanesToConvert {
             let opened = try LibvipsImage(header.format, file.bytes)
             kept = KeptMetadata(copyrightOf: opened)
-            base = try opened.matrixProfile?.converted(upright) ?? upright
+            base = try upright.inSRGB(of: opened)
         } else {
             kept = KeptMetadata()
             base = upright

@@ -55,6 +55,16 @@ final class SamplePlane {
         return plane
     }
 
+    /// Writes what a table has for each sample into a plane of the same size, which may be this one.
+    func map(_ table: [UInt8], into target: SamplePlane) {
+        table.withUnsafeBufferPointer { table in
+            for y in 0..<height {
+                let from = row(y), to = target.row(y)
+                for x in 0..<width { to[x] = table[Int(from[x])] }
+            }
+        }
+    }
+
     /// Repeats the last sample of every row up to the end of its block.
     func padEdges() {
         let end = (width + 7) / 8 * 8

@@ -15,23 +15,14 @@ struct SampleRange {
 
     /// Converts a plane in place. Only its creator may call it.
     func apply(to plane: SamplePlane) {
-        convert(plane, into: plane)
+        plane.map(table, into: plane)
         plane.padEdges()
     }
 
     /// A converted copy.
     func applied(to plane: SamplePlane) throws(CodecFailure) -> SamplePlane {
         let copy = try SamplePlane(PixelSize(width: plane.width, height: plane.height))
-        convert(plane, into: copy)
+        plane.map(table, into: copy)
         return copy
-    }
-
-    private func convert(_ source: SamplePlane, into target: SamplePlane) {
-        table.withUnsafeBufferPointer { table in
-            for y in 0..<source.height {
-                let from = source.start + y * source.stride, to = target.start + y * target.stride
-                for x in 0..<source.width { to[x] = table[Int(from[x])] }
-            }
-        }
     }
 }

@@ -25,6 +25,8 @@ public struct SourceHeader: Sendable, Hashable, Codable {
 
     /// Whether the file can be decoded to a `PlanarImage` in sRGB.
     package var hasPlanes = false
+    /// Whether these planes have the colours of an embedded profile that is not sRGB.
+    package var hasPlanesToConvert = false
 
     package init(
         format: ImageFormat, width: Int, height: Int, frames: Int = 1, orientation: Int = 1, hasAlpha: Bool = false,

@@ -33,7 +33,7 @@ extension LibvipsImage {
     /// CMYK without a profile is converted by libvips' built-in one.
     func inSRGB() throws(CodecFailure) -> LibvipsImage {
         if isCMYK { return try LibvipsImage { larder_icc_to_srgb(pointer, $0, "cmyk") } }
-        if hasProfileToApply {
+        if profileToApply != nil {
             // With a broken profile the numbers are taken for sRGB.
             if let converted = try? convertedByProfile() { return try converted.asByteRGB() }
         }
@@ -49,11 +49,11 @@ extension LibvipsImage {
         return try LibvipsImage { larder_join_bands(converted.pointer, alpha.pointer, $0) }
     }
 
-    /// Whether a profile is embedded that fits the number of bands and is not sRGB.
-    var hasProfileToApply: Bool {
-        guard let profile = bytes("icc-profile-data"), !ICCProfile.isSRGB(profile) else { return false }
+    /// The embedded profile; nil when there is none, or one that is sRGB or does not fit the number of bands.
+    var profileToApply: [UInt8]? {
+        guard let profile = bytes("icc-profile-data"), !ICCProfile.isSRGB(profile) else { return nil }
         let colours = hasAlpha ? bands - 1 : bands
-        return ICCProfile.space(profile) == (colours >= 3 ? "RGB " : "GRAY")
+        return ICCProfile.space(profile) == (colours >= 3 ? "RGB " : "GRAY") ? profile : nil
     }
 
     /// 8 bits, three bands or four; ignores the profile.

@@ -73,23 +73,12 @@ extension LibvipsImage {
         }
         if let count = format.countedFrames?(bytes) { header.frames = count }
         if header.frames > SourceHeader.frameLimit { header.frameMilliseconds = [] }
-        header.hasOwnProfile = hasOwnProfile
-        // Colours multiplied by alpha cannot be converted by a profile.
-        let isConvertible = !hasProfileToApply || (!header.hasAlpha && matrixProfile != nil)
-        header.hasPlanes = isConvertible && PlaneCodec.all[format]?.hasAlpha(bytes) == header.hasAlpha
+        let profile = profileToApply
+        header.hasOwnProfile = !isCMYK && profile.flatMap(ICCProfile.space) == "RGB "
+        let isGreyOfTables = profile.map { ICCProfile.space($0) == "GRAY" && MatrixProfile($0) == nil } ?? false
+        header.hasPlanes = PlaneCodec.all[format]?.hasAlpha(bytes) == header.hasAlpha && !isGreyOfTables
+        header.hasPlanesToConvert = header.hasPlanes && profile != nil
         return header
-    }
-
-    /// Whether the colours are RGB of an embedded profile that is not sRGB.
-    private var hasOwnProfile: Bool {
-        let colours = hasAlpha ? bands - 1 : bands
-        guard colours == 3, !isCMYK, let profile = bytes("icc-profile-data") else { return false }
-        return ICCProfile.space(profile) == "RGB " && !ICCProfile.isSRGB(profile)
-    }
-
-    /// The embedded profile of RGB when it is not sRGB, and planes can be converted by it.
-    var matrixProfile: MatrixProfile? {
-        hasOwnProfile ? bytes("icc-profile-data").flatMap(MatrixProfile.init) : nil
     }
 
     /// From EXIF, else from XMP; libheif has already rotated its images.
