@@ -1,3 +1,5 @@
+package import Concurrency
+
 /// A queue of jobs in Postgres.
 ///
 /// Keeps at most two sessions, opened on first use and reopened when they break. Calls are of seven kinds: claims,
@@ -35,6 +37,10 @@ public final class PostgresJobQueue: Sendable {
 
         /// Creates a configuration with the defaults.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
+
+        /// Threads for the calls of all kinds, in place of one thread for each kind: for a process with so many queues
+        /// that it cannot have seven threads for each. As many calls as threads can be under way. Nil by default.
+        package var threads: ThreadPool?
 
         func timeout(of kind: MaintenanceKind) -> Duration {
             switch kind {
@@ -84,6 +90,9 @@ public final class PostgresJobQueue: Sendable {
     /// Ends all statements and connection attempts at this time at the latest, those under way included; they fail with
     /// `.timeout` or `.unreachable`. Nil, the default, is no such limit.
     package func end(by time: ContinuousClock.Instant?) { cutOff.set(time) }
+
+    /// The sessions that are open.
+    package var openSessions: Int { sessions.count }
 
     func connection(for kind: MaintenanceKind) -> Connection { maintenance[kind] ?? connection }
 

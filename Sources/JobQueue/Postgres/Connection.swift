@@ -1,11 +1,13 @@
 internal import Concurrency
 
-/// Calls of one kind, one after another, on a thread of their own. Each uses a session of a pool, which is opened when
-/// needed and again after it broke.
+/// Calls of one kind, one after another, on a thread of their own or on one of `Configuration.threads`. Each uses a
+/// session of a pool, which is opened when needed and again after it broke.
 ///
 /// Each call tries once; `PostgresJobQueue.ask` repeats it.
 actor Connection {
-    private let thread: EventLoop
+    private let executor: any SerialExecutor
+    /// The thread that only these calls use; nil where they use those of the configuration.
+    private let thread: EventLoop?
     private let configuration: PostgresJobQueue.Configuration
     private let cutOff: CallDeadline
     private let pool: SessionPool
@@ -15,7 +17,7 @@ actor Connection {
     /// The statements of `query` so far.
     nonisolated var counts: StatementCounts { counted.withLock { $0 } }
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// - Parameters:
     ///   - pool: the sessions, by default one of its own.
@@ -28,10 +30,17 @@ actor Connection {
         self.cutOff = cutOff
         self.pool = pool
         self.maxWait = maxWait
-        thread = EventLoop(name: name)
+        if let threads = configuration.threads {
+            thread = nil
+            executor = PooledExecutor(threads)
+        } else {
+            let thread = EventLoop(name: name)
+            self.thread = thread
+            executor = thread
+        }
     }
 
-    deinit { thread.stop() }
+    deinit { thread?.stop() }
 
     /// Runs one statement and reads its answer on this thread.
     ///
