@@ -64,6 +64,19 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.is_due IS 'Whether a task is to be run now.';
 
+-- All in one query, because most calls of a large fleet find nothing due: to try each task costs three times as much.
+CREATE FUNCTION larder_data.due_tasks(kind text, force boolean) RETURNS text[]
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT t.task FROM larder_data.current_task t
+        WHERE t.kind <> 'owner' AND t.kind = coalesce(due_tasks.kind, t.kind)
+          AND (force OR t.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s')
+        ORDER BY t.kind = 'urgent', t.place);
+END $$;
+COMMENT ON FUNCTION larder_data.due_tasks IS
+    'The tasks of a kind, or of all kinds but owner, that maintain() is to try, in their order.';
+
 CREATE FUNCTION larder_data.take_task(task text, force boolean DEFAULT false) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
@@ -149,11 +162,7 @@ BEGIN
     IF maintain.kind NOT IN ('urgent', 'routine') THEN
         RAISE EXCEPTION 'the kind is urgent or routine, not "%"', maintain.kind USING ERRCODE = '22023';
     END IF;
-    FOR task IN
-        SELECT t.task FROM larder_data.task t
-        WHERE t.kind <> 'owner' AND t.kind = coalesce(maintain.kind, t.kind)
-        ORDER BY t.kind = 'urgent', t.place
-    LOOP
+    FOREACH task IN ARRAY larder_data.due_tasks(maintain.kind, force) LOOP
         -- Locked one by one, so that no task is held before its turn.
         BEGIN
             CONTINUE WHEN NOT larder_data.take_task(task, force);
