@@ -7,7 +7,7 @@ enum ResultTable {
         var text = """
             # Results
 
-            Written by `larder bench queue --save Benchmarks/Results` and, for the others, by
+            Written by `larder bench queue` and `larder bench fleet` with `--save Benchmarks/Results` and, for the others, by
             `swift run -c release Benchmarks NAME… --save Benchmarks/Results`: the newest run of each benchmark.
             Values and ratios are medians of the rounds with their range. A ratio is computed within each round against the
             line named beside it. Compare ratios, because values drift with the machine. All runs are kept in this directory.

@@ -4,29 +4,35 @@ import FoundationEssentials
 import JobQueue
 import Measuring
 
-/// The database of one run of `bench queue`: a private server, or a new database on a given server.
+/// The database of one run of `bench`: a private server, or a new database on a given server.
 struct BenchServer: Sendable {
     let url: String
     /// The version of the server, `15.8`.
     let version: String
+    /// The private server; nil for a given one.
+    let cluster: EmbeddedCluster?
     private let pgbench: String
     private let scratch: Scratch
     private let thread = ThreadPool(name: "bench-programs", threads: 1)
 
     /// Runs `body` with a migrated database and removes the database afterwards.
     ///
-    /// - Parameter server: the URL of a server on which this user may create databases. By default a private server
-    ///   with 512 MB of shared buffers, 4 GB of WAL between checkpoints and default durability.
+    /// - Parameters:
+    ///   - server: the URL of a server on which this user may create databases. By default a private server with
+    ///     512 MB of shared buffers, 4 GB of WAL between checkpoints and default durability.
+    ///   - configure: sets more of a private server before it starts again, nothing by default.
+    ///   - needsPgbench: whether `transactions` is called, true by default.
     /// - Throws: `ClusterError`, `QueueError`, `MeasuringError` when there is no pgbench.
     static func with<Value>(
-        on server: String?, _ body: (BenchServer) async throws -> Value
+        on server: String?, configure: (BenchSession) async throws -> Void = { _ in }, needsPgbench: Bool = true,
+        _ body: (BenchServer) async throws -> Value
     ) async throws -> Value {
         let scratch = try Scratch()
         var configuration = EmbeddedCluster.Configuration(home: scratch.path + "/home")
         configuration.clusters = scratch.path + "/clusters"
         let cluster = EmbeddedCluster(configuration)
         let pgbench = try await cluster.programs() + "/pgbench"
-        guard FileManager.default.isExecutableFile(atPath: pgbench) else {
+        guard !needsPgbench || FileManager.default.isExecutableFile(atPath: pgbench) else {
             throw MeasuringError("\(pgbench) is missing; it measures the bare tables")
         }
         guard let server else {
@@ -35,9 +41,10 @@ struct BenchServer: Sendable {
                 let session = BenchSession(url)
                 try await session.execute("ALTER SYSTEM SET shared_buffers = '512MB'")
                 try await session.execute("ALTER SYSTEM SET max_wal_size = '4GB'")
+                try await configure(session)
                 await session.close()
                 try await cluster.stop()
-                return try await body(BenchServer(try await cluster.start(), pgbench, scratch))
+                return try await body(BenchServer(try await cluster.start(), cluster, pgbench, scratch))
             }
         }
         let name = "larder_bench_" + UUID().uuidString.prefix(8).lowercased()
@@ -46,12 +53,13 @@ struct BenchServer: Sendable {
         return try await finally({ try await session.execute("DROP DATABASE \(name) WITH (FORCE)") }) {
             // libpq uses the last of two `dbname` parameters.
             let separator = server.contains("://") ? (server.contains("?") ? "&" : "?") : " "
-            return try await body(BenchServer("\(server)\(separator)dbname=\(name)", pgbench, scratch))
+            return try await body(BenchServer("\(server)\(separator)dbname=\(name)", nil, pgbench, scratch))
         }
     }
 
-    private init(_ url: String, _ pgbench: String, _ scratch: Scratch) async throws {
+    private init(_ url: String, _ cluster: EmbeddedCluster?, _ pgbench: String, _ scratch: Scratch) async throws {
         self.url = url
+        self.cluster = cluster
         self.pgbench = pgbench
         self.scratch = scratch
         version = try await BenchSession(url).execute("SHOW server_version") ?? "unknown"

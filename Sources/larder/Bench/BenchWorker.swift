@@ -76,7 +76,7 @@ struct BenchWorker: Sendable {
     }
 
     /// A success with a stored original, the least that a real job reports.
-    private static func outcome(_ job: Job) -> Outcome {
+    static func outcome(_ job: Job) -> Outcome {
         var outcome = Outcome(job.held, .succeeded)
         outcome.httpStatus = 200
         outcome.bytesIn = 100_000
@@ -90,7 +90,7 @@ struct BenchWorker: Sendable {
         return outcome
     }
 
-    private static func description(_ slots: Int) -> WorkerDescription {
+    static func description(_ slots: Int) -> WorkerDescription {
         WorkerDescription(name: "bench", host: "bench", processID: 1, version: Larder.version, slots: slots)
     }
 }

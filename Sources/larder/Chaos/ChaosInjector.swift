@@ -10,7 +10,7 @@ struct ChaosInjector: Sendable {
     let place: ChaosPlace
     let databaseProxy: FaultProxy
     let originProxies: [FaultProxy]
-    let pooler: ChaosPooler?
+    let pooler: PrivatePooler?
     let load: ChaosLoad
     let ledger: ChaosLedger
     /// Workers without network and of the old program.

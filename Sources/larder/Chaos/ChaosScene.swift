@@ -39,9 +39,9 @@ struct ChaosScene: Sendable {
         let databaseProxy = try FaultProxy(listening: database.proxyPlace(in: place.sockets), to: database.server)
         let proxied = database.url(through: databaseProxy.place)
         var pooled = proxied
-        var pooler: ChaosPooler?
+        var pooler: PrivatePooler?
         if possible.contains(.poolerRestart) {
-            let made = try ChaosPooler(in: place.sockets, server: place.sockets)
+            let made = try PrivatePooler(in: place.sockets, server: place.sockets)
             try await made.start()
             pooled = database.url(through: made.place)
             pooler = made

@@ -12,7 +12,7 @@ struct PossibleFaults {
         case .databaseStop, .databaseRestart: database.isOwn ? nil : "only for the command's own server"
         case .poolerRestart:
             !database.isOwn
-                ? "only for the command's own server" : ChaosPooler.isInstalled ? nil : "pgbouncer is not installed"
+                ? "only for the command's own server" : PrivatePooler.isInstalled ? nil : "pgbouncer is not installed"
         case .databaseFull:
             !database.isOwn
                 ? "only for the command's own server" : place.databaseDisk == nil ? "needs root and mount" : nil

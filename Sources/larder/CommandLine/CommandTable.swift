@@ -22,7 +22,7 @@ enum CommandTable {
                 .scheduleSet, .schedulePause, .scheduleResume, .scheduleRun, .scheduleRemove, .originList, .originHold,
                 .originClear, .pipelineList,
                 .pipelineShow, .pipelineSet, .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
-                .databaseURL, .benchQueue, .chaos, .manual, .completion,
+                .databaseURL, .benchQueue, .benchFleet, .chaos, .manual, .completion,
             ]
         ),
     ]

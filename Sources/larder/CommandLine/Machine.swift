@@ -8,6 +8,12 @@ enum Machine {
 
     static var host: String { ProcessInfo.processInfo.hostName }
 
+    /// The soft limit of open files.
+    static var openFiles: Int {
+        var limit = rlimit()
+        return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
+    }
+
     /// Raises the soft limit of open files to the hard one: a slot needs a connection, a body and its variants.
     static func allowOpenFiles() {
         var limit = rlimit()

@@ -2,19 +2,26 @@ import Concurrency
 import FoundationEssentials
 import Glibc
 
-/// A private pgbouncer in transaction mode before the proxy of the database.
-actor ChaosPooler {
+/// A private pgbouncer in transaction mode before a database, for `chaos` and `bench fleet`.
+actor PrivatePooler {
     static let program = "/usr/sbin/pgbouncer"
     static var isInstalled: Bool { access(program, X_OK) == 0 }
 
-    private let thread = EventLoop(name: "chaos-pooler")
+    private let thread = EventLoop(name: "pooler")
     private let directory: String
     private var child: ChildProcess?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
     nonisolated let place: SocketPlace
 
-    init(in directory: String, server: String) throws {
+    /// Starts nothing.
+    ///
+    /// - Parameters:
+    ///   - directory: for its socket and its files.
+    ///   - server: the directory of the server's socket.
+    ///   - connections: the most connections to the server.
+    ///   - clients: the most connections of clients.
+    init(in directory: String, server: String, connections: Int = 12, clients: Int = 1_000) throws {
         self.directory = directory
         place = .path(directory + "/.s.PGSQL.6432")
         let files = [
@@ -29,8 +36,9 @@ actor ChaosPooler {
             auth_type = trust
             auth_file = \(directory)/pgbouncer.users
             pool_mode = transaction
-            max_client_conn = 1000
-            default_pool_size = 12
+            max_client_conn = \(clients)
+            default_pool_size = \(connections)
+            listen_backlog = 4096
             server_login_retry = 1
             ignore_startup_parameters = extra_float_digits,options
 
@@ -48,6 +56,14 @@ actor ChaosPooler {
         child = try ChildProcess(
             "setpriv", account + ["--pdeathsig", "KILL", "--", Self.program, "-q", directory + "/pgbouncer.ini"],
             descriptors: [-1, -1, -1])
+    }
+
+    /// Its process id; nil when it does not run.
+    var processID: Int32? { child?.processID }
+
+    /// The URL of the database `larder` through it.
+    nonisolated var url: String {
+        "postgresql:///larder?host=\(directory)&port=6432&user=larder&sslmode=disable&gssencmode=disable"
     }
 
     /// Kills it, with all its sessions, and starts another.

@@ -1,0 +1,145 @@
+import Concurrency
+import JobQueue
+
+/// One life of a simulated worker: everything that `larder work` sends to the database, and no images.
+///
+/// It claims as many jobs as it has slots, holds them until its next turn, completes them and claims again. Meanwhile
+/// it sends heartbeats and calls maintenance at the intervals of a worker that is busy.
+struct FleetWorker: Sendable {
+    /// The time between two heartbeats of a worker that holds jobs.
+    private static let heartbeatInterval = Duration.milliseconds(750)
+    /// The time until the next claim after one that returned nothing, and between two attempts to register.
+    private static let pause = 0.75...1.25
+
+    /// Its place in the fleet, which a later life may take over.
+    let place: Int
+    let slots: Int
+    /// The time between two turns; zero for none.
+    let period: Duration
+    let queue: PostgresJobQueue
+    let ledger: FleetLedger
+    let end: ContinuousClock.Instant
+    /// Whether it dies at its end: all its statements and connections break off, and it is not heard of again. Else it
+    /// completes what it holds and deregisters.
+    let dies: Bool
+
+    /// Registers and works until its end.
+    func run() async {
+        ledger.set(queue, at: place)
+        while ContinuousClock.now < end && !Task.isCancelled {
+            do throws(QueueError) {
+                let session = try await queue.startWorker(BenchWorker.description(slots))
+                ledger.add { $0.joined += 1 }
+                try await work(in: session)
+            } catch {
+                note(error)
+                try? await Task.sleep(for: .seconds(Double.random(in: Self.pause)))
+            }
+        }
+        ledger.set(nil, at: place)
+        await queue.close()
+    }
+
+    private func work(in session: WorkerSession) async throws(QueueError) {
+        var held: [Job] = []
+        let result: Result<Void, QueueError> = await withTaskGroup(of: Void.self) { group in
+            group.addTask { await sendHeartbeats(in: session) }
+            for kind in MaintenanceKind.allCases { group.addTask { await maintain(kind) } }
+            if dies {
+                group.addTask {
+                    try? await Task.sleep(until: end, clock: .continuous)
+                    if !Task.isCancelled { queue.end(by: .now) }
+                }
+            }
+            do throws(QueueError) {
+                try await takeTurns(&held, in: session)
+                group.cancelAll()
+                return .success(())
+            } catch {
+                group.cancelAll()
+                return .failure(error)
+            }
+        }
+        if dies && ContinuousClock.now >= end {
+            queue.end(by: .now)
+            ledger.add { [held] in
+                $0.died += 1
+                $0.abandoned += held.count
+            }
+            return
+        }
+        try result.get()
+        try await complete(&held, in: session)
+        try await session.stop()
+    }
+
+    /// - Throws: `.workerLost`, after which it registers again.
+    private func takeTurns(_ held: inout [Job], in session: WorkerSession) async throws(QueueError) {
+        var next = ContinuousClock.now + period * Double.random(in: 0...1)
+        while true {
+            try? await Task.sleep(until: min(next, end), clock: .continuous)
+            guard ContinuousClock.now < end, !Task.isCancelled else { return }
+            next = max(next + period, .now)
+            do throws(QueueError) {
+                try await complete(&held, in: session)
+                if held.isEmpty {
+                    held = try await ledger.timed(\.claims) { () async throws(QueueError) in
+                        try await session.claim(upTo: slots)
+                    }
+                    ledger.add { [count = held.count] in $0.claimed += count }
+                }
+            } catch {
+                guard error.code != .workerLost else { throw error }
+                note(error)
+            }
+            // Nothing is ready, or a call has failed.
+            if held.isEmpty { next = max(next, .now + .seconds(Double.random(in: Self.pause))) }
+        }
+    }
+
+    /// Completes what is held; jobs that another transaction has locked stay.
+    private func complete(_ held: inout [Job], in session: WorkerSession) async throws(QueueError) {
+        guard !held.isEmpty else { return }
+        let outcomes = held.map(BenchWorker.outcome)
+        let results = try await ledger.timed(\.completions) { () async throws(QueueError) in
+            try await session.complete(outcomes)
+        }
+        held = zip(held, results).filter { $0.1.decision == .busy }.map(\.0)
+        ledger.add {
+            $0.completed += results.count { $0.decision == .succeeded }
+            $0.stale += results.count { $0.decision == .stale }
+        }
+    }
+
+    private func sendHeartbeats(in session: WorkerSession) async {
+        while true {
+            try? await Task.sleep(for: Self.heartbeatInterval)
+            if Task.isCancelled { return }
+            do throws(QueueError) {
+                _ = try await ledger.timed(\.heartbeats) { () async throws(QueueError) in try await session.heartbeat()
+                }
+            } catch {
+                // The next claim registers it again.
+                if error.code != .workerLost { note(error) }
+            }
+        }
+    }
+
+    /// As `MaintenanceService` does.
+    private func maintain(_ kind: MaintenanceKind) async {
+        try? await Task.sleep(for: kind.interval * Double.random(in: 0...1))
+        while !Task.isCancelled {
+            do throws(QueueError) {
+                if try await queue.maintain(kind) >= PostgresJobQueue.maintenancePortion { continue }
+            } catch {
+                note(error)
+            }
+            try? await Task.sleep(for: kind.interval)
+        }
+    }
+
+    private func note(_ error: QueueError) {
+        if dies && ContinuousClock.now >= end { return }
+        if error.code == .workerLost { ledger.add { $0.lost += 1 } } else { ledger.failed(error) }
+    }
+}
