@@ -59,17 +59,16 @@ extension PostgresJobQueue {
         large AS (SELECT url, bytes_in FROM job WHERE bytes_in > 0 ORDER BY bytes_in DESC, number LIMIT 10),
         variant AS (
             SELECT v.name, count(*) AS files, count(*) FILTER (WHERE v.origin IN ('transcoded', 'copied')) AS made,
-                coalesce(sum(v.bytes), 0) AS bytes, coalesce(sum(o.bytes), 0) AS originals
-            FROM job j
-                CROSS JOIN LATERAL json_to_recordset(j.stored) AS v (name text, bytes bigint, path text, origin text)
+                coalesce(sum(v.bytes), 0) AS bytes, coalesce(sum(v.original), 0) AS originals
+            FROM job j CROSS JOIN LATERAL (
                 -- A load may store variants alone.
-                LEFT JOIN LATERAL (
-                    SELECT x.bytes FROM json_to_recordset(j.stored) AS x (name text, bytes bigint)
-                    WHERE x.name IS NULL LIMIT 1) AS o ON true
+                SELECT f.*, max(f.bytes) FILTER (WHERE f.name IS NULL) OVER () AS original
+                FROM json_to_recordset(j.stored) AS f (name text, bytes bigint, path text, origin text)) AS v
             WHERE v.name IS NOT NULL AND v.path IS NOT NULL GROUP BY v.name ORDER BY v.name LIMIT 50),
+        -- Only attempts that were retried have a delay, which leaves job_history out of the plan.
         retry AS (
             SELECT a.domain, a.code, count(*) AS n FROM larder.attempt a
-            WHERE a.outcome = 'retried' AND a.job_id IN (SELECT j.number FROM job j WHERE j.attempts > 1)
+            WHERE a.delay_ms IS NOT NULL AND a.job_id IN (SELECT j.number FROM job j WHERE j.attempts > 1)
             GROUP BY a.domain, a.code ORDER BY count(*) DESC, a.domain, a.code LIMIT 10),
         failure AS (
             SELECT number, url, domain, code, message, http_status, items, origin, finished_at FROM job
