@@ -103,8 +103,33 @@ COMMENT ON VIEW larder.batch_error IS
     'How many items of a batch failed with which error and were not retried since, discarded ones included. Select one '
     'batch_id.';
 
--- Bounded: what runs is counted up to 10,000 or max_running, and the counts of the 10,000 newest unfinished batches are
--- added up, in one pass over the folded and one over the new entries of the ledger.
+-- One look-up of totals per batch and one pass over the new entries of the ledger, which are few: the ledger batch by
+-- batch would look for the entries of each.
+CREATE FUNCTION larder_data.open_items(queue_id smallint) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
+        WITH unfinished AS MATERIALIZED (
+            SELECT b.id FROM larder_data.batch b
+            WHERE b.queue_id = open_items.queue_id AND b.finished_at IS NULL AND b.cancelled_at IS NULL
+              AND NOT b.is_deleted
+            ORDER BY b.id DESC LIMIT 10000)
+        SELECT coalesce(sum(x.open), 0)::bigint FROM (
+            SELECT t.open FROM unfinished u, LATERAL (
+                SELECT y.total - y.succeeded - y.failed - y.cancelled AS open
+                FROM larder_data.batch_total y WHERE y.batch_id = u.id OFFSET 0) AS t
+            UNION ALL
+            SELECT d.total - d.succeeded - d.failed - d.cancelled FROM larder_data.new_entry d
+            WHERE d.batch_id IN (SELECT u.id FROM unfinished u)) AS x);
+END $$;
+COMMENT ON FUNCTION larder_data.open_items IS
+    'The items of a queue that are not finished, of its 10,000 newest unfinished batches. In a cancelled batch none is '
+    'open.';
+
+-- Bounded: what runs is counted up to 10,000 or max_running, and open items are those of the 10,000 newest unfinished
+-- batches.
 CREATE VIEW larder.queue AS
 SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_running, q.max_rate, q.paused_at,
     n.running,
@@ -118,10 +143,7 @@ SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_runni
             SELECT r.job_id FROM larder_data.ready r
             WHERE r.queue_id = q.id AND r.priority = any_priority.p ORDER BY r.job_id LIMIT 1) AS r,
         LATERAL (SELECT x.created_at FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j) AS oldest_ready,
-    (SELECT coalesce(sum(l.open), 0)::bigint FROM (
-        SELECT b.id FROM larder_data.batch b
-        WHERE b.queue_id = q.id AND b.finished_at IS NULL ORDER BY b.id DESC LIMIT 10000) AS u, LATERAL (
-        SELECT x.open FROM larder_data.ledger x WHERE x.batch_id = u.id OFFSET 0) AS l) AS open_items,
+    larder_data.open_items(q.id) AS open_items,
     (SELECT count(*) FROM larder_data.live_worker w WHERE w.stopped_at IS NULL
         AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()
         AND (w.queue_id IS NULL OR w.queue_id = q.id)) AS live_workers

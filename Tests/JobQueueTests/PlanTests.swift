@@ -134,6 +134,9 @@ struct PlanTests {
             name: "progress of one batch", sql: "SELECT count(percent) FROM larder.progress WHERE batch_id = 1",
             shows: ["batch_pkey", "batch_total_pkey", "batch_delta_batch"]),
         Hot(
+            name: "open items", sql: "SELECT larder_data.open_items(1::smallint)",
+            shows: ["batch_total_pkey", "batch_delta_"]),
+        Hot(
             name: "finish", sql: "SELECT larder_data.maintenance_finish()",
             shows: ["batch_unfinished", "job_batch", "job_subscriber_batch"]),
     ]
