@@ -2,8 +2,8 @@
 ///
 /// A statement is prepared at its second use; preparing one that is used once costs more than it saves. A pooler in
 /// transaction mode gives each transaction another server session, which does not have the statement. After such an
-/// error this session sends all statements as text. Names are unique to the session, so that a name never stands for
-/// the statement of another session.
+/// error this session sends all statements as text. A name is used once and has a part of the session's own, so that it
+/// never stands for another statement.
 struct PreparedStatements {
     /// How to send a statement.
     enum Plan: Equatable {
@@ -22,6 +22,7 @@ struct PreparedStatements {
 
     private var uses: [String: Use] = [:]
     private var isOn = true
+    private var names = 0
     private let prefix = "larder_" + String(UInt64.random(in: 0 ... .max), radix: 36)
 
     /// How to send `sql` now.
@@ -29,7 +30,9 @@ struct PreparedStatements {
         guard isOn else { return .plain }
         switch uses[sql] {
         case .kept(let name): return .prepared(name)
-        case .once: return .prepare("\(prefix)_\(uses.count)_\(sql.utf8.count)")
+        case .once:
+            names += 1
+            return .prepare("\(prefix)_\(names)")
         case nil:
             if uses.count < Self.limit { uses[sql] = .once }
             return .plain
