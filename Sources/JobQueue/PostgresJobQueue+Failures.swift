@@ -128,7 +128,10 @@ extension PostgresJobQueue {
     /// Whether a batch has a failure that was neither retried nor discarded.
     public func hasFailures(_ batch: Int64) async throws(QueueError) -> Bool {
         try await ask(
-            "SELECT EXISTS (SELECT FROM larder.failed WHERE batch_id = $1 AND items > 0)", [.integer(batch)]
+            """
+            SELECT EXISTS (SELECT FROM larder.find_failures(
+                $1, NULL, NULL, '', '', 'infinity', 9223372036854775807, 2, 1, 1))
+            """, [.integer(batch)]
         ) { rows throws(QueueError) in rows.flag(0, 0) ?? false }
     }
 

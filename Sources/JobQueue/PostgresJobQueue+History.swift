@@ -93,8 +93,8 @@ extension PostgresJobQueue {
         }
     }
 
-    /// The origins of the jobs that ended within an hour, from the newest `limit` jobs that ended; the busiest 100.
-    public func originActivity(limit: Int = 5_000) async throws(QueueError) -> [OriginActivity] {
+    /// The origins of the jobs that ended within an hour, from the newest `limit` jobs that ended then; the busiest 100.
+    public func originActivity(limit: Int = 2_000) async throws(QueueError) -> [OriginActivity] {
         try await ask(
             """
             SELECT origin, jobs, failed, per_minute, fetch_ms, bytes_in, error_domain, error_code, errors

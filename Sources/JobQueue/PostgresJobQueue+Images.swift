@@ -16,42 +16,61 @@ public struct BatchImage: Sendable {
     public let bytes: Int?
 }
 
+/// A page of the files of a batch, those of the newest jobs first.
+public struct ImagePage: Sendable {
+    /// The files.
+    public let images: [BatchImage]
+    /// Before which job the next page starts; nil at the end.
+    public let next: Int64?
+}
+
 extension PostgresJobQueue {
-    /// The files of a batch's newest jobs, at most `limit` of them, by job from the newest on.
-    public func images(of batch: Int64, limit: Int) async throws(QueueError) -> [BatchImage] {
-        // The jobs first: each page of the index has those of one batch in order.
-        try await images(
+    /// The most jobs that one page of images is searched in. A page may have fewer jobs than it has room for, or none,
+    /// before the last one.
+    private static let searchedJobs: Int64 = 1_000
+
+    /// The files of a batch's newest jobs before one, at most of `limit` jobs that succeeded, by job from the newest on.
+    public func images(of batch: Int64, before job: Int64 = .max, limit: Int) async throws(QueueError) -> ImagePage {
+        try await ask(
             """
-            WITH job AS MATERIALIZED (
-                SELECT r.number FROM larder.record r
-                WHERE r.batch_id = $1 AND r.kind = 'job' AND r.outcome = 1 ORDER BY r.number DESC LIMIT $2)
-            SELECT f.job_id, f.url, f.variant, f.key, f.format, f.width, f.height, f.bytes
-            FROM job j CROSS JOIN LATERAL (SELECT * FROM larder.stored_file s WHERE s.job_id = j.number) AS f
-            WHERE f.batch_id = $1 ORDER BY f.job_id DESC, f.variant NULLS FIRST
-            """, [.integer(batch), .integer(Int64(limit))])
+            SELECT job_id, url, variant, key, format, width, height, bytes, place
+            FROM larder.batch_images($1, $2, $3::int, $4::int) ORDER BY place, variant NULLS FIRST
+            """, [.integer(batch), .integer(job), .integer(Int64(limit)), .integer(Self.searchedJobs)]
+        ) { rows throws(QueueError) in
+            var images: [BatchImage] = []
+            var jobs = 0
+            var last: (job: Int64, place: Int64)?
+            for row in 0..<rows.count {
+                let place = (rows.integer(row, 0) ?? 0, rows.integer(row, 8) ?? 0)
+                if last?.job != place.0 { jobs += 1 }
+                last = place
+                if !rows.isNull(row, 3) { images.append(rows.image(row)) }
+            }
+            // There may be more after a full page, and after the last job that was looked at.
+            let isLast = jobs < limit && last?.place != Self.searchedJobs
+            return ImagePage(images: images, next: isLast ? nil : last?.job)
+        }
     }
 
     /// The file of a job: of a variant, or the original for nil; nil where there is none.
     public func image(
         of batch: BatchReference, job: Int64, variant: String?
     ) async throws(QueueError) -> BatchImage? {
-        try await images(
+        try await ask(
             """
             SELECT f.job_id, f.url, f.variant, f.key, f.format, f.width, f.height, f.bytes
             FROM larder.stored_file f
             WHERE f.batch_id = larder.batch_id($1) AND f.job_id = $2 AND f.variant IS NOT DISTINCT FROM $3
             """, [.text(batch.text), .integer(job), .text(variant)]
-        ).first
+        ) { rows throws(QueueError) in rows.count > 0 ? rows.image(0) : nil }
     }
+}
 
-    private func images(_ statement: String, _ parameters: [Parameter]) async throws(QueueError) -> [BatchImage] {
-        try await ask(statement, parameters) { rows throws(QueueError) in
-            (0..<rows.count).map { row in
-                BatchImage(
-                    job: rows.integer(row, 0) ?? 0, url: rows.text(row, 1) ?? "", variant: rows.text(row, 2),
-                    key: rows.text(row, 3) ?? "", format: rows.text(row, 4), width: rows.integer(row, 5).map(Int.init),
-                    height: rows.integer(row, 6).map(Int.init), bytes: rows.integer(row, 7).map(Int.init))
-            }
-        }
+extension Rows {
+    fileprivate func image(_ row: Int) -> BatchImage {
+        BatchImage(
+            job: integer(row, 0) ?? 0, url: text(row, 1) ?? "", variant: text(row, 2), key: text(row, 3) ?? "",
+            format: text(row, 4), width: integer(row, 5).map(Int.init), height: integer(row, 6).map(Int.init),
+            bytes: integer(row, 7).map(Int.init))
     }
 }

@@ -14,6 +14,19 @@ extension PostgresJobQueue {
         }
     }
 
+    /// When the first of `job` ended, and the length of a slot: the first round number with at most 61 slots.
+    static let span =
+        """
+        span AS (
+            SELECT start, coalesce((SELECT min(n) FROM unnest('{100,200,500,1000,2000,5000,10000,15000,30000,60000,
+                120000,300000,600000,900000,1800000,3600000,7200000,14400000,43200000}'::int[]) AS n WHERE n >= s.ms),
+                ceil(s.ms))::int AS ms
+            FROM (
+                SELECT min(finished_at) AS start,
+                    coalesce(extract(epoch FROM max(finished_at) - min(finished_at)) * 1000 / 60, 0) AS ms
+                FROM job) AS s)
+        """
+
     /// The records of jobs are read into `job` once; each part aggregates them. Failures of items without a job are
     /// read beside them.
     private static let statistics =
@@ -24,14 +37,7 @@ extension PostgresJobQueue {
             FROM larder.record
             WHERE batch_id = ANY ($1) AND kind = 'job' AND retried_as IS NULL AND items > 0
             ORDER BY number DESC LIMIT $2),
-        span AS (
-            SELECT start, coalesce((SELECT min(n) FROM unnest('{100,200,500,1000,2000,5000,10000,15000,30000,60000,
-                120000,300000,600000,900000,1800000,3600000,7200000,14400000,43200000}'::int[]) AS n WHERE n >= s.ms),
-                ceil(s.ms))::int AS ms
-            FROM (
-                SELECT min(finished_at) AS start,
-                    coalesce(extract(epoch FROM max(finished_at) - min(finished_at)) * 1000 / 60, 0) AS ms
-                FROM job) AS s),
+        \(span),
         slot AS (
             SELECT floor(extract(epoch FROM j.finished_at - s.start) * 1000 / s.ms)::int AS slot,
                 coalesce(sum(j.items) FILTER (WHERE j.outcome = 1), 0) AS succeeded,

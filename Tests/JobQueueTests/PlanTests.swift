@@ -137,6 +137,25 @@ struct PlanTests {
             name: "open items", sql: "SELECT larder_data.open_items(1::smallint)",
             shows: ["batch_total_pkey", "batch_delta_"]),
         Hot(
+            name: "details of many batches",
+            sql: "SELECT count(*) FROM larder.progress_details(ARRAY(SELECT generate_series(1, 50)))",
+            shows: ["batch_detail_key", "batch_delta_", "batch_detail_delta_"]),
+        Hot(
+            name: "newest failures",
+            sql: """
+                SELECT count(*) FROM larder.find_failures(NULL, NULL, NULL, '', '', now(), 9, 1, 50, 50);
+                SELECT count(*) FROM larder.find_failures(1, NULL, NULL, '', '', now(), 9, 1, 50, 50);
+                SELECT count(*) FROM larder.origin_activity(50)
+                """,
+            shows: ["_finished_at_job_id_idx", "_finished_at_id_idx", "_batch_id_job_id_idx1"]),
+        Hot(
+            name: "newest jobs of a batch",
+            sql: """
+                SELECT (SELECT count(*) FROM larder.batch_jobs(1, 50)), (SELECT count(*) FROM larder.batch_variants(1, 50)),
+                    (SELECT count(*) FROM larder.batch_images(1, 1000000, 24, 50)),
+                    (SELECT count(*) FROM larder.batch_failed_items(1, 50))
+                """, shows: ["_batch_id_job_id_idx", "origin_pkey", "item_history_2"]),
+        Hot(
             name: "finish", sql: "SELECT larder_data.maintenance_finish()",
             shows: ["batch_unfinished", "job_batch", "job_subscriber_batch"]),
     ]

@@ -219,9 +219,13 @@ struct DashboardTests {
             #expect(answer.status == status, "\(file)")
             if file.contains("original"), status == 200 { #expect(answer.text.contains("Content-Length: \(size)")) }
         }
-        let images = try #require(
-            try await server.call("/api/v1/batches/1/images").object()["images"] as? [[String: Any]])
-        #expect(images.map { $0["variant"] as? String } == [nil, "small"])
+        let page = try await server.call("/api/v1/batches/1/images").object()
+        let images = try #require(page["images"] as? [[String: Any]])
+        #expect(images.map { $0["variant"] as? String } == [nil, "small"] && page["next"] is NSNull)
+        let older = try await server.call("/api/v1/batches/1/images?after=\(job)").object()
+        #expect((older["images"] as? [Any])?.isEmpty == true)
+        let full = try await server.call("/api/v1/batches/1/images?limit=1").object()
+        #expect(full["next"] as? String == job)
         let report = try await server.call("/report/1", ["-i"]).text
         #expect(report.contains("text/html") && report.contains("data:image/webp;base64,"))
         #expect(try await server.call("/report/9").status == 404)

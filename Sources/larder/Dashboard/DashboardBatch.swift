@@ -7,7 +7,7 @@ enum DashboardBatch {
         async function batchPage(id) {
           if (failurePages.batch !== id) Object.assign(failurePages, { batch: id, starts: [""] });
           const start = failurePages.starts[failurePages.starts.length - 1];
-          const [answer, { images }, { statistics, previous }, page] = await Promise.all([
+          const [answer, { images, next }, { statistics, previous }, page] = await Promise.all([
             call("batches/" + id), call(`batches/${id}/images?limit=24`), call(`batches/${id}/statistics`),
             call("failures?" + query({ batch: id, after: start, limit: 50 }))]);
           const { batch, errors, hasFailures } = answer;
@@ -40,9 +40,10 @@ enum DashboardBatch {
             causesSection(id, batch, errors, statistics.causes),
             failureTable(batch, page),
             make("h2", {}, "Newest images"),
-            gallery(id, images),
+            gallery(id, images, next),
             timeSection(statistics), originsSection(statistics), sizesSection(statistics), previousSection(batch, previous),
-            make("p", { class: "quiet" }, "Times, origins, sizes and examples are of the newest 5,000 jobs; the report has all."),
+            statistics.jobs === 0 ? null : make("p", { class: "quiet" }, `Times, origins and examples are of the newest ${number(statistics.jobs)} jobs, `
+              + `variants of the newest ${number(Math.min(250, statistics.jobs))}; the report has all.`),
           ];
         }
 

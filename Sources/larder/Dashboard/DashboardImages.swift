@@ -26,14 +26,15 @@ enum DashboardImages {
         }
 
         /** One figure for each job, with its smallest file. */
-        function gallery(id, images) {
+        function gallery(id, images, next) {
           const jobs = new Map();
           for (const image of images) {
             if (!shownFormats.includes(image.format)) continue;
             const best = jobs.get(image.job);
             if (!best || image.bytes < best.bytes) jobs.set(image.job, image);
           }
-          if (jobs.size === 0) return make("p", { class: "quiet" }, "No image yet.");
+          if (jobs.size === 0) return make("p", { class: "quiet" },
+            next ? "The newest 1,000 jobs have no image; the report has those of others." : "No image yet.");
           return make("div", { class: "images" }, [...jobs.values()].map((image) => {
             const variant = image.variant ?? "original";
             const path = ["batch", id, variant, image.job].map(encodeURIComponent).join("/");

@@ -101,7 +101,7 @@ enum DashboardPages {
                   ["Most frequent error", (row) => row.domain
                     ? `${row.domain} ${row.code}, ` + (row.errors === 1 ? "once" : number(row.errors) + " times") : "–", "medium"],
                 ], active, "No job has ended in the last hour."),
-                active.length > 0 ? make("p", { class: "quiet" }, "From the newest 5,000 jobs that ended.") : null];
+                active.length > 0 ? make("p", { class: "quiet" }, "From the newest 2,000 jobs that ended.") : null];
             },
           },
           blocklist: {

@@ -43,13 +43,14 @@ extension DashboardRoute {
         },
         get(
             "batches/{id}/statistics",
-            "What the newest \(jobsOfStatistics) jobs of a batch add to its counts, as in the report; kept for five seconds.",
+            "What the newest \(jobsOfSample) jobs of a batch add to its counts, of the files those of the newest "
+                + "\(jobsOfFiles); `jobs` are those looked at. Kept for five seconds.",
             lasting: .seconds(5),
             [("statistics", .schema { StatisticsJSON.schema }), ("previous", .schema { StatisticsJSON.previous })]
         ) { call in
             let progress = try await call.queue.progress(of: .id(call.number), isDetailed: false)
             return [
-                "statistics": try await call.queue.statistics(of: [progress.id], limit: jobsOfStatistics).json,
+                "statistics": try await call.queue.sample(of: progress.id, jobs: jobsOfSample, files: jobsOfFiles).json,
                 "previous": try await call.queue.previousRun(of: progress)?.json,
             ]
         },
@@ -69,11 +70,16 @@ extension DashboardRoute {
             return ["failures": page.failures.map(\.json), "next": page.next?.text]
         },
         get(
-            "batches/{id}/images", "The files of a batch's newest jobs that succeeded, at most of `limit` jobs.",
-            arguments: [.optionalNumber("limit")], [("images", .objects(image))]
+            "batches/{id}/images",
+            "The files of a batch's newest jobs that succeeded, at most of `limit` jobs, among at most 1,000; `next` is the "
+                + "`after` of the next page, which may be empty before the last one.",
+            arguments: [.optionalNumber("after"), .optionalNumber("limit")],
+            [("images", .objects(image)), ("next", .value("string?"))]
         ) { call in
+            let after = try call.number("after", in: 1...Int.max, default: .max)
             let limit = try call.number("limit", in: 1...200, default: 24)
-            return ["images": try await call.queue.images(of: call.number, limit: limit).map(\.json)]
+            let page = try await call.queue.images(of: call.number, before: Int64(after), limit: limit)
+            return ["images": page.images.map(\.json), "next": page.next.map { "\($0)" }]
         },
         get("queues", "The queues.", [("queues", .lines(of: "queue list"))]) { call in
             ["queues": try await call.queue.queues().map(\.json)]
@@ -99,7 +105,7 @@ extension DashboardRoute {
         },
         get(
             "origins/active",
-            "The origins of the newest 5,000 jobs that ended within an hour, the busiest 100; kept for five seconds.",
+            "The origins of the newest 2,000 jobs that ended within an hour, the busiest 100; kept for five seconds.",
             lasting: .seconds(5), [("origins", .objects(activity))]
         ) { call in
             ["origins": try await call.queue.originActivity().map(\.json)]
@@ -156,7 +162,8 @@ extension DashboardRoute {
 
     /// The most failures of a page, and of a change in bulk.
     static let failuresOfPage = 200
-    private static let jobsOfStatistics = 5_000
+    /// The jobs that a sample of a batch looks at, and those whose files it reads, which takes longer.
+    private static let jobsOfSample = 1_000, jobsOfFiles = 250
     static let failureFilter: [DashboardRoute.Field] = [
         .optionalNumber("batch"), .optionalText("domain"), .optionalNumber("code"), .optionalText("origin"),
         .optionalText("text"),

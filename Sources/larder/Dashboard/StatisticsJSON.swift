@@ -1,9 +1,10 @@
 import JobQueue
 
-extension BatchStatistics {
+extension BatchSample {
     /// The object of the page of a batch.
     var json: JSONObject {
         [
+            "jobs": jobs,
             "slotMilliseconds": slotMilliseconds,
             "timeline": timeline.map {
                 ["slot": $0.slot, "succeeded": $0.succeeded, "skipped": $0.skipped] as JSONObject
@@ -52,14 +53,14 @@ extension BatchStatistics.FailureCause {
     }
 }
 
-/// The schemas of the statistics of a batch.
+/// The schemas of the sample of a batch.
 enum StatisticsJSON {
     static var schema: JSONObject {
         func array(_ fields: [String: String]) -> JSONObject {
             ["type": "array", "items": DashboardOpenAPI.object(of: fields)]
         }
         let parts: [String: JSONObject] = [
-            "slotMilliseconds": ["type": "integer"], "originCount": ["type": "integer"],
+            "jobs": ["type": "integer"], "slotMilliseconds": ["type": "integer"], "originCount": ["type": "integer"],
             "timeline": array(["slot": "integer", "succeeded": "integer", "skipped": "integer"]),
             "stages": array(["stage": "string", "p50": "integer?", "p95": "integer?", "p99": "integer?"]),
             "origins": array([
