@@ -13,15 +13,13 @@ struct Session: ~Copyable {
     /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server refuses the user, the
     /// password or the database.
     ///
-    /// The settings before `dbname` are defaults that the URL may override. `tcp_user_timeout` ends a connection whose
-    /// other side no longer acknowledges data.
-    ///
-    /// - Parameter cutOff: ends each call early, this one included.
+    /// - Parameters:
+    ///   - timeout: the time limit for each host of the URL.
+    ///   - cutOff: ends each call early, this one included.
     init(_ url: DatabaseURL, timeout: Duration, cutOff: CallDeadline = CallDeadline()) throws(QueueError) {
-        let settings: [(String, String)] = [
-            ("client_encoding", "UTF8"), ("fallback_application_name", "larder"),
-            ("tcp_user_timeout", "10000"), ("dbname", url.text),
-        ]
+        let settings =
+            [("client_encoding", "UTF8"), ("fallback_application_name", "larder")] + Self.lossSettings(timeout)
+            + [("dbname", url.text)]
         guard let attempt = ConnectAttempt(settings) else {
             throw QueueError(.unreachable, "no memory for a connection")
         }
@@ -49,6 +47,19 @@ struct Session: ~Copyable {
 
     deinit { PQfinish(connection) }
 
+    /// What ends a connection to a host that was lost without a word. The URL may override it.
+    ///
+    /// `tcp_user_timeout` ends one whose data are not acknowledged, 4 s at most. It also ends an attempt to connect:
+    /// below the time limit of a host, so that libpq tries the next one. Probes (`keepalives_idle`) notice the loss of
+    /// a host that has acknowledged a statement and owes the answer.
+    private static func lossSettings(_ timeout: Duration) -> [(String, String)] {
+        let limit = min(.seconds(4), timeout * 4 / 5)
+        return [
+            ("tcp_user_timeout", "\(limit.milliseconds)"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+            ("keepalives_count", "3"),
+        ]
+    }
+
     /// Time limit of the second attempt, which reads the SQLSTATE of a refusal.
     private static let refusalLimit = Duration.seconds(2)
 
@@ -66,12 +77,15 @@ struct Session: ~Copyable {
     ///
     /// While a session is idle, the server sends notices only, and a last message before it closes the connection.
     func isAlive() -> Bool {
-        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while poll(&descriptor, 1, 0) > 0 {
             guard PQconsumeInput(connection) == 1, PQisBusy(connection) == 0 else { return false }
         }
         return PQstatus(connection) == CONNECTION_OK
     }
+
+    /// Its socket (`PQsocket`).
+    var descriptor: Int32 { PQsocket(connection) }
 
     /// True when no transaction is open.
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
@@ -194,7 +208,7 @@ struct Session: ~Copyable {
         while true {
             // Asked at least once: a process that stood still may find its answer there.
             let left = cutOff.deadline(deadline) - ContinuousClock.now
-            var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+            var descriptor = pollfd(fd: descriptor, events: events, revents: 0)
             let time = min(left, CallDeadline.interval)
             let code = poll(&descriptor, 1, left > .zero ? Int32(clamping: time.milliseconds + 1) : 0)
             if code > 0 { return }
