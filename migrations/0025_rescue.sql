@@ -1,5 +1,5 @@
--- Rescue: the jobs of dead workers, and jobs that a worker holds for longer than their queue allows, are made ready
--- again, or are suspended after rescue_limit rescues.
+-- Rescue: the jobs of dead workers, jobs that a worker holds for longer than their queue allows, and jobs whose
+-- completion the server has lost are made ready again, or are suspended after rescue_limit rescues.
 
 -- Each heartbeat names the overdue jobs, and the worker stops them. They are taken a lease after that: by then the
 -- worker has had the answer of a heartbeat, or its lease has ended, so it publishes nothing beside the next attempt.
@@ -23,6 +23,29 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.overdue_claims IS
     'Rows of running, at most so many, that a worker has held for a lease longer than the job_timeout of their queue.';
+
+-- A worker holds no job of a claim below its oldest_claim. Such a row is there when the server has lost completions
+-- that it had confirmed: in a failover to an asynchronous standby, a restore, or a crash without synchronous_commit. No
+-- other search reads rows so far back, which may be dead. Every claim from before the loss ends within the longest
+-- job_timeout, so that later, and for workers that started after it, there is nothing to find.
+CREATE FUNCTION larder_data.forgotten_claims(up timestamptz, portion int) RETURNS tid[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
+BEGIN
+    IF up + (SELECT max(q.job_timeout) FROM larder_data.queue q) + interval '10 min' < clock_timestamp() THEN
+        RETURN '{}'::tid[];
+    END IF;
+    RETURN ARRAY(
+        SELECT r.tid FROM larder_data.live_worker w,
+            LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.running x
+                WHERE x.worker_id = w.id AND x.claim_no < w.oldest_claim OFFSET 0) AS r
+        WHERE w.rescued_at IS NULL AND w.started_at < up
+        LIMIT portion);
+END $$;
+COMMENT ON FUNCTION larder_data.forgotten_claims IS
+    'Rows of running, at most so many, whose worker has completed them before the server lost that.';
 
 -- A worker is dead when its lease has ended, or it has stopped. Its row is locked, so a heartbeat at this moment either
 -- counts or comes too late; what it completes later finds no claim. While the row that its claims lock is locked, too,
@@ -100,7 +123,7 @@ BEGIN
         WHERE w.heartbeat_at > clock_timestamp() + interval '1 s'));
     dead := larder_data.dead_workers(up);
     held := ARRAY(SELECT x.ctid FROM larder_data.running x WHERE x.worker_id = ANY (dead) LIMIT 5000)
-        || larder_data.overdue_claims(up, 5000);
+        || larder_data.overdue_claims(up, 5000) || larder_data.forgotten_claims(up, 5000);
     IF held = '{}' THEN
         RETURN 0;
     END IF;
@@ -120,5 +143,5 @@ BEGIN
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_rescue IS
-    'Makes jobs of dead workers ready, and those that a worker has held for too long, or suspends them as crashed or '
-    'cancelled, 5,000 of each a call.';
+    'Makes jobs of dead workers ready, those that a worker has held for too long, and those whose completion was lost, '
+    'or suspends them as crashed or cancelled, 5,000 of each a call.';

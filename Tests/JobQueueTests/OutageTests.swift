@@ -94,6 +94,28 @@ struct OutageTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.running WHERE job_id = \(job.id)") == "1")
     }
 
+    @Test(arguments: [true, false])
+    func `a job whose completion was lost runs again while its worker lives, one that it holds does not`(isHeld: Bool)
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 1).count == 1)
+        // Without a failover nothing is lost, and no search reads the rows of earlier claims.
+        let heartbeat = """
+            SELECT lease_expired FROM larder.heartbeat_v1(
+                \(worker.id), (SELECT claim_no + \(isHeld ? 0 : 1) FROM larder_data.running))
+            """
+        #expect(try await fixture.value(heartbeat) == "f")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "1")
+        try await fixture.sql("UPDATE larder_data.server SET timeline = 'before'")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == (isHeld ? "1" : "0"))
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == (isHeld ? "0" : "1"))
+    }
+
     @Test func `waiting for a database ends with the task`() async throws {
         var configuration = PostgresJobQueue.Configuration(databaseURL: "postgresql://127.0.0.1:1/larder")
         configuration.maxWait = .seconds(3_600)
