@@ -4,13 +4,14 @@
 --
 -- Kinds of tasks. urgent: other work waits for them, so callers run them in statements of their own, never behind
 -- routine ones. routine: all others. owner: statements that cannot run in a function, see
--- larder_data.owner_statements().
+-- larder_data.owner_statements(). look: no task, but how often one of all idle workers looks for work of a kind, see
+-- larder_data.look().
 --
 -- A task is a row and a function larder_data.maintenance_TASK, which is in the file of its subject.
 
 CREATE TABLE larder_data.task (
     task text PRIMARY KEY,
-    kind text NOT NULL CHECK (kind IN ('urgent', 'routine', 'owner')),
+    kind text NOT NULL CHECK (kind IN ('urgent', 'routine', 'owner', 'look')),
     place int NOT NULL UNIQUE,
     every interval NOT NULL,
     purpose text NOT NULL
@@ -32,7 +33,13 @@ INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('deleted', 'routine', 11, '10 s', 'removing deleted batches'),
     ('vacuum', 'owner', 12, '25 s', 'vacuum'),
     ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs'),
-    ('holds', 'urgent', 14, '30 s', 'moving aside the jobs of held origins and paused batches');
+    ('holds', 'urgent', 14, '30 s', 'moving aside the jobs of held origins and paused batches'),
+    ('look_urgent', 'look', 15, '200 ms', 'looking for urgent tasks'),
+    ('look_routine', 'look', 16, '1 s', 'looking for routine tasks'),
+    ('look_owner', 'look', 17, '5 s', 'looking for vacuum'),
+    ('look_schedule', 'look', 18, '1 s', 'looking for schedules'),
+    ('look_webhook', 'look', 19, '1 s', 'looking for webhooks'),
+    ('look_origins', 'look', 20, '10 s', 'looking for holds that have ended');
 
 CREATE TABLE larder_data.maintenance (
     task text NOT NULL,
@@ -70,12 +77,12 @@ LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS 
 BEGIN
     RETURN ARRAY(
         SELECT t.task FROM larder_data.current_task t
-        WHERE t.kind <> 'owner' AND t.kind = coalesce(due_tasks.kind, t.kind)
+        WHERE t.kind IN ('urgent', 'routine') AND t.kind = coalesce(due_tasks.kind, t.kind)
           AND (force OR t.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s')
         ORDER BY t.kind = 'urgent', t.place);
 END $$;
 COMMENT ON FUNCTION larder_data.due_tasks IS
-    'The tasks of a kind, or of all kinds but owner, that maintain() is to try, in their order.';
+    'The tasks of a kind, or of both urgent and routine ones, that maintain() is to try, in their order.';
 
 CREATE FUNCTION larder_data.take_task(task text, force boolean DEFAULT false) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$

@@ -107,6 +107,13 @@ COMMENT ON FUNCTION larder_data.turns_before IS
 
 -- A run starts 10 s before the last complete one, so that it does not read the dead rows of all jobs before. The first
 -- run of each minute starts at the first row: a transaction may commit a time that has long passed.
+CREATE FUNCTION larder_data.promote_start(complete bigint) RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN CASE WHEN complete / 60 = extract(epoch FROM now())::bigint / 60 THEN to_timestamp(complete - 10)
+    ELSE '-infinity' END;
+COMMENT ON FUNCTION larder_data.promote_start IS
+    'From which time on scheduled jobs are looked for; complete: the second before which no job was left.';
+
 CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -114,7 +121,7 @@ DECLARE
     portion CONSTANT int := 5000;
     second bigint := extract(epoch FROM now());
     complete bigint := larder_data.task_cursor('promote');
-    start timestamptz := CASE WHEN complete / 60 = second / 60 THEN to_timestamp(complete - 10) ELSE '-infinity' END;
+    start timestamptz := larder_data.promote_start(complete);
     due bigint[];
 BEGIN
     WITH removed AS (

@@ -299,6 +299,17 @@ COMMENT ON VIEW larder.held_origin IS
     'Origins that are held. reason: retry-after, breaker or operator. A breaker after its end waits for a probe. '
     'gave_up: its jobs fail without a request.';
 
+CREATE FUNCTION larder_data.expired_holds() RETURNS int[]
+LANGUAGE plpgsql STABLE SET jit = off AS $$
+BEGIN
+    -- A breaker without a report for ten minutes is out of date.
+    RETURN ARRAY(
+        SELECT h.origin_id FROM larder_data.origin_hold h
+        WHERE h.until + CASE h.reason WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END
+            < clock_timestamp());
+END $$;
+COMMENT ON FUNCTION larder_data.expired_holds IS 'The origins whose hold is to be deleted.';
+
 CREATE FUNCTION larder.origin_holds_v1() RETURNS TABLE (
     origin text, reason text, remaining_ms bigint, failed_probes int, gave_up boolean, domain text, code int,
     http_status int
@@ -306,11 +317,7 @@ CREATE FUNCTION larder.origin_holds_v1() RETURNS TABLE (
 LANGUAGE plpgsql SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-    -- A breaker without a report for ten minutes is out of date.
-    expired int[] := ARRAY(
-        SELECT h.origin_id FROM larder_data.origin_hold h
-        WHERE h.until + CASE h.reason WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END
-            < clock_timestamp());
+    expired int[] := larder_data.expired_holds();
 BEGIN
     IF expired <> '{}' THEN
         PERFORM set_config('synchronous_commit', 'off', true);

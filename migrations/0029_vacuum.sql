@@ -14,12 +14,9 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE FUNCTION larder_data.owner_statements() RETURNS TABLE (statement text, next_statement text)
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION larder_data.pending_owner_statements() RETURNS TABLE (statement text, next_statement text)
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF NOT larder_data.take_task('vacuum') THEN
-        RETURN;
-    END IF;
     RETURN QUERY
     SELECT format('VACUUM (SKIP_LOCKED, TRUNCATE off) larder_data.%I', s.relname), NULL
     FROM pg_catalog.pg_stat_all_tables s JOIN pg_catalog.pg_class c ON c.oid = s.relid
@@ -36,6 +33,16 @@ BEGIN
     RETURN QUERY
     SELECT format('DROP TABLE larder_data.%I', e.part), NULL
     FROM larder_data.expired_partitions() e WHERE NOT e.is_attached;
+END $$;
+COMMENT ON FUNCTION larder_data.pending_owner_statements IS
+    'Statements that only a login acting as the owner of the tables can run, at top level.';
+
+CREATE FUNCTION larder_data.owner_statements() RETURNS TABLE (statement text, next_statement text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF larder_data.take_task('vacuum') THEN
+        RETURN QUERY SELECT s.statement, s.next_statement FROM larder_data.pending_owner_statements() s;
+    END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.owner_statements IS
     'Statements that are due and that only a login acting as the owner of the tables can run, at top level: VACUUM and '

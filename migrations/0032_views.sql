@@ -286,7 +286,8 @@ FROM larder_data.pipeline p;
 COMMENT ON VIEW larder.pipeline IS 'The versions of all pipelines. newest: the one that an enqueue by name uses.';
 
 CREATE VIEW larder.maintenance AS
-SELECT t.task, t.kind, t.every, t.next_at, t.failed_at, t.last_error FROM larder_data.current_task t ORDER BY t.place;
+SELECT t.task, t.kind, t.every, t.next_at, t.failed_at, t.last_error FROM larder_data.current_task t
+WHERE t.kind <> 'look' ORDER BY t.place;
 COMMENT ON VIEW larder.maintenance IS 'The maintenance tasks, when each is next due, and its error while it fails.';
 
 CREATE FUNCTION larder.remaining(batch text DEFAULT NULL, queue text DEFAULT 'default', counted boolean DEFAULT false)

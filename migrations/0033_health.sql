@@ -121,7 +121,7 @@ SELECT 'warning', 'maintenance is late',
         || CASE WHEN count(*) > 3 THEN format(' and %s more tasks', count(*) - 3) ELSE '' END,
     'start a worker, or call larder.maintain() from cron; it may also wait for a lock'
 FROM larder_data.current_task m
-WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AND m.kind <> 'owner'
+WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AND m.kind IN ('urgent', 'routine')
   -- While no item is open, nothing waits for it.
   AND EXISTS (
       SELECT FROM larder_data.batch b, LATERAL (
@@ -368,7 +368,7 @@ BEGIN
     UNION ALL
     SELECT 'maintenance_late', NULL, NULL, t.task,
         greatest(extract(epoch FROM clock_timestamp() - greatest(t.next_at, '2000-01-01')), 0)::float8
-    FROM larder_data.current_task t WHERE t.kind <> 'owner'
+    FROM larder_data.current_task t WHERE t.kind IN ('urgent', 'routine')
     UNION ALL
     SELECT 'findings', NULL, NULL, h.severity, count(*)::float8 FROM larder.health h GROUP BY h.severity;
 END $$;

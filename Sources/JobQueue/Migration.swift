@@ -39,7 +39,8 @@ struct Migration: Sendable {
         Migration("0032_views", PackageResources._032_views_sql),
         Migration("0033_health", PackageResources._033_health_sql),
         Migration("0034_actions", PackageResources._034_actions_sql),
-        Migration("0035_roles", PackageResources._035_roles_sql),
+        Migration("0035_idle", PackageResources._035_idle_sql),
+        Migration("0036_roles", PackageResources._036_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

@@ -56,6 +56,12 @@ package final class Lease: Sendable {
         }
     }
 
+    /// Seconds since the last confirmation was sent.
+    package var age: Double {
+        let now = clock()
+        return state.withLock { now - $0.confirmed }
+    }
+
     /// Marks the lease as lost: the database gives the worker's jobs to other workers.
     package func lose() { state.withLock { $0.isLost = true } }
 

@@ -39,6 +39,15 @@ public struct PrefetchWorker: Sendable {
         /// The default settings.
         public init(_ description: WorkerDescription) { self.description = description }
 
+        /// The calls that its services make.
+        var handledCalls: Set<DueCall> {
+            var calls = Set(MaintenanceKind.allCases.map { DueCall($0) })
+            if webhooks != nil { calls.insert(.webhook) }
+            if origins != nil { calls.insert(.origins) }
+            if end != .stopped { calls.insert(.end) }
+            return calls
+        }
+
         /// Where jobs are claimed from.
         var source: ClaimSource {
             if case .batchFinished(let batch) = end { .batch(batch) } else { .queue(queue) }
@@ -87,6 +96,8 @@ public struct PrefetchWorker: Sendable {
     let queue: PostgresJobQueue
     let loader: any Loader
     let configuration: Configuration
+    /// The calls that are due while the worker is idle.
+    let due: DueCalls
     let observe: @Sendable (WorkerEvent) -> Void
 
     /// A worker on `queue` that loads with `loader`, usually an `ImageManager`.
@@ -99,22 +110,21 @@ public struct PrefetchWorker: Sendable {
         self.queue = queue
         self.loader = loader
         self.configuration = configuration
+        due = DueCalls(origins: configuration.origins?.changed)
         self.observe = observe
     }
 
     /// The services that run as long as the worker. Those of one registration are in `WorkerRegistration.run`.
-    private func services(until shutdown: ShutdownRequest) -> [any WorkerService] {
-        var services: [any WorkerService] = [
-            MaintenanceService(kind: .urgent, queue: queue, observe: observe),
-            MaintenanceService(kind: .routine, queue: queue, observe: observe),
-            MaintenanceService(kind: .owner, queue: queue, observe: observe),
-            MaintenanceService(kind: .schedule, queue: queue, observe: observe),
-        ]
+    private func services(until shutdown: ShutdownRequest, _ wake: AsyncEvent) -> [any WorkerService] {
+        var services: [any WorkerService] = MaintenanceKind.allCases.map { kind in
+            MaintenanceService(kind: kind, queue: queue, due: due, wake: wake, observe: observe)
+        }
         if let (store, policy) = configuration.expiry {
             services.append(ExpiryService(store: store, policy: policy, shutdown: shutdown, observe: observe))
         }
         if let (downloader, key) = configuration.webhooks {
-            services.append(WebhookService(downloader: downloader, key: key, queue: queue, observe: observe))
+            services.append(
+                WebhookService(downloader: downloader, key: key, queue: queue, due: due, observe: observe))
         }
         return services + configuration.services
     }
@@ -166,7 +176,7 @@ public struct PrefetchWorker: Sendable {
             registration = nil
         }
         return await shutdown.signalling(wake) {
-            await withServices(services(until: shutdown)) { await work(registration, shutdown, wake, deadline) }
+            await withServices(services(until: shutdown, wake)) { await work(registration, shutdown, wake, deadline) }
         }
     }
 

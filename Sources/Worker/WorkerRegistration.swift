@@ -42,7 +42,8 @@ struct WorkerRegistration: Sendable {
             WorkerState(
                 .init(
                     slots: configuration.description.slots, end: configuration.end, deadline: deadline,
-                    grace: configuration.grace), summary: summary))
+                    grace: configuration.grace, idlePause: .seconds(Double.random(in: WorkerState.idlePauses))),
+                summary: summary))
         pipelines = PipelineCache(queue: worker.queue)
         completer = BatchCompleter(session: session, state: state, wake: wake, observe: worker.observe)
         configuration.origins?.limits.withLock { $0.evidence.clockOffset = session.clockOffset }
@@ -72,9 +73,14 @@ struct WorkerRegistration: Sendable {
         var services: [any WorkerService] = [heartbeat, completer]
         if let origins = configuration.origins {
             services.append(
-                OriginExchange(origins: origins, queue: worker.queue, worker: session.id, observe: worker.observe))
+                OriginExchange(
+                    origins: origins, queue: worker.queue, worker: session.id, due: worker.due, observe: worker.observe)
+            )
         }
-        let ending = await withServices(services) { await claimLoop() }
+        let ending = await withServices(services) {
+            defer { worker.due.endIdle() }
+            return await claimLoop()
+        }
         var summary = state.withLock { $0.summary }
         // Releases the jobs that are still held. Without a database they are released at the end of the lease.
         do throws(QueueError) {
@@ -97,12 +103,9 @@ struct WorkerRegistration: Sendable {
                     switch nextAction() {
                     case .claim(let limit):
                         let jobs = try await session.claim(upTo: limit, from: configuration.source)
-                        let wasIdle = state.withLock { state in
-                            defer { state.claimed(jobs.count, of: limit, at: .now) }
-                            return state.inUse == 0
-                        }
-                        if wasIdle, !jobs.isEmpty { started.signal() }
-                        start(jobs, in: &attempts)
+                        take(jobs, of: limit, in: &attempts)
+                    case .claimIdle(let limit):
+                        try await claimIdle(limit, in: &attempts)
                     case .checkEnd(let isIdle):
                         let isReached = try await endIsReached(isIdle: isIdle)
                         state.withLock { $0.checkedEnd(isReached: isReached) }
@@ -141,13 +144,40 @@ struct WorkerRegistration: Sendable {
 
     private func nextAction() -> WorkerState.ClaimAction {
         let (isLost, urgency, isCancelled) = (lease.isLost, shutdown.urgency, Task.isCancelled)
+        let mustClaim = worker.due.takeMustClaim()
         return state.withLock { state in
             let now = ContinuousClock.now
             if isLost { state.loseLease() }
+            if mustClaim { state.claimAtOnce() }
             if isCancelled { state.abandon() }
             state.requestShutdown(urgency, at: now)
             return state.nextClaimAction(at: now)
         }
+    }
+
+    /// A claim of a worker that has had no job for some time; it also extends the lease and answers what is due.
+    private func claimIdle(_ limit: Int, in attempts: inout DiscardingTaskGroup) async throws(QueueError) {
+        let sent = lease.now
+        let answer = try await session.claimIdle(
+            upTo: limit, from: configuration.source, handling: configuration.handledCalls)
+        if let heartbeat = answer.heartbeat {
+            lease.confirm(sentAt: sent, seconds: heartbeat.lease.seconds)
+            configuration.origins?.limits.withLock { $0.evidence.clockOffset = heartbeat.clockOffset }
+        }
+        if answer.jobs.isEmpty { worker.due.answered(answer.due) } else { worker.due.endIdle() }
+        take(answer.jobs, of: limit, mayHaveEnded: answer.due.contains(.end), in: &attempts)
+    }
+
+    /// Starts the jobs of a claim for `limit`.
+    private func take(
+        _ jobs: [Job], of limit: Int, mayHaveEnded: Bool = true, in attempts: inout DiscardingTaskGroup
+    ) {
+        let wasIdle = state.withLock { state in
+            defer { state.claimed(jobs.count, of: limit, mayHaveEnded: mayHaveEnded, at: .now) }
+            return state.inUse == 0
+        }
+        if wasIdle, !jobs.isEmpty { started.signal() }
+        start(jobs, in: &attempts)
     }
 
     private func start(_ jobs: [Job], in attempts: inout DiscardingTaskGroup) {

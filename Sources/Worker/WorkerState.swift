@@ -29,6 +29,9 @@ struct WorkerState: Sendable {
     enum ClaimAction: Sendable {
         /// Claim at most this many jobs; report `claimed` or `claimFailed`.
         case claim(Int)
+        /// As `claim`, by a call that also extends the lease and answers which other calls are due: no slot is in use,
+        /// and claims have returned nothing for some time.
+        case claimIdle(Int)
         /// Check whether the configured end is reached; report `checkedEnd` or `claimFailed`. `isIdle` when no slot is
         /// in use.
         case checkEnd(isIdle: Bool)
@@ -77,11 +80,18 @@ struct WorkerState: Sendable {
         var deadline: Instant?
         /// How long attempts may run after claiming has ended.
         var grace = Duration.seconds(20)
+        /// The pause between two claims of an idle worker, of `idlePauses`.
+        var idlePause = WorkerState.pauses.upperBound
     }
 
     /// The pauses between two claims that return no job: doubled from the lower to the upper bound. The upper bound
     /// also limits every wait, so that the lease is checked that often.
     static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
+    /// After so many claims without a job, when the upper bound is reached, a worker without jobs is idle.
+    static let idleAfter = 5
+    /// The seconds between two claims of an idle worker. Each has a pause of its own, so that workers that start
+    /// together do not claim together; by their mean it sends less than one statement a second in all.
+    static let idlePauses: ClosedRange<Double> = 1.0...1.1
     /// The pauses between two jobs of a worker with a fault: doubled from the lower to the upper bound.
     static let faultPauses: ClosedRange<Duration> = .milliseconds(250)...(.seconds(2))
     /// The longest time for which results are gathered while no slot waits for work.
@@ -157,7 +167,10 @@ struct WorkerState: Sendable {
         if mustCheckEnd, configuration.end != .drained || inUse == 0 { return .checkEnd(isIdle: inUse == 0) }
         guard free > 0, fault == nil || inUse == 0 else { return .wait(wait(until: configuration.deadline, from: now)) }
         let due = [claimAt, fault == nil ? nil : probeAt].compactMap { $0 }.max()
-        guard let due, due > now else { return .claim(fault == nil ? free : 1) }
+        guard let due, due > now else {
+            let limit = fault == nil ? free : 1
+            return inUse == 0 && emptyClaims >= Self.idleAfter ? .claimIdle(limit) : .claim(limit)
+        }
         return .wait(wait(until: min(due, configuration.deadline ?? due), from: now))
     }
 
@@ -167,14 +180,18 @@ struct WorkerState: Sendable {
     /// The report of the worker's fault failed; it is repeated with the next claim.
     mutating func faultReportFailed() { mustReportFault = true }
 
-    /// A claim for `limit` jobs returned `count`.
-    mutating func claimed(_ count: Int, of limit: Int, at now: Instant) {
+    /// A claim for `limit` jobs returned `count`. `mayHaveEnded` when the configured end may be reached, as far as is
+    /// known.
+    mutating func claimed(_ count: Int, of limit: Int, mayHaveEnded: Bool = true, at now: Instant) {
         running += count
         emptyClaims = count == 0 ? emptyClaims + 1 : 0
-        mustCheckEnd = count == 0 && configuration.end != .stopped
+        mustCheckEnd = count == 0 && mayHaveEnded && configuration.end != .stopped
         // After a filled claim there are probably more jobs; after any other the queue is empty for now.
         claimAt = count >= limit ? nil : now + pause
     }
+
+    /// There are probably jobs now: the next claim does not wait.
+    mutating func claimAtOnce() { claimAt = nil }
 
     /// A claim or a check failed because the database is unavailable.
     mutating func claimFailed(at now: Instant) {
@@ -323,7 +340,8 @@ struct WorkerState: Sendable {
     }
 
     private var pause: Duration {
-        min(Self.pauses.lowerBound * Double(1 << min(emptyClaims, 10)), Self.pauses.upperBound)
+        if emptyClaims >= Self.idleAfter { return max(configuration.idlePause, Self.pauses.upperBound) }
+        return min(Self.pauses.lowerBound * Double(1 << min(emptyClaims, 10)), Self.pauses.upperBound)
     }
 }
 

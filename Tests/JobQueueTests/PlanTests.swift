@@ -124,6 +124,18 @@ struct PlanTests {
             name: "heartbeat", sql: "SELECT count(*) FROM larder.heartbeat_v1(:worker)",
             shows: ["running_pkey", "job_pkey"]),
         Hot(
+            name: "look for urgent tasks",
+            sql: """
+                SELECT larder_data.has_urgent_work(t) FROM unnest('{rescue,promote,claims,joins,holds}'::text[]) AS t
+                """,
+            shows: ["running_pkey", "scheduled_due", "new_ready_xid"]),
+        Hot(
+            name: "look for routine tasks",
+            sql: """
+                SELECT larder_data.has_routine_work(t)
+                FROM unnest('{counts,finish,cancelled,resumed,deleted}'::text[]) AS t
+                """, shows: ["batch_delta_xid", "batch_unfinished", "suspended_reason"]),
+        Hot(
             name: "promote", sql: "SELECT larder_data.maintenance_promote()",
             shows: ["Tid Scan on scheduled", "scheduled_due", "job_pkey"]),
         Hot(

@@ -88,6 +88,7 @@ struct RoleTests {
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",
                 "SELECT * FROM larder.blocklist", "SELECT * FROM larder_data.owner_statements()",
                 "SELECT larder.queue_limit('default', 1)", "SELECT larder_data.lock_limits('{1}')",
+                "SELECT larder_data.look('urgent')",
             ]
         ),
         (
@@ -101,7 +102,7 @@ struct RoleTests {
             ],
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",
-                "SELECT larder.maintain()",
+                "SELECT larder.maintain()", "SELECT * FROM larder.claim_idle_v1(1, 1, 1)",
                 "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal('1')", "SELECT larder.cancel(1)",
                 "SELECT * FROM larder.origin_holds_v1()", "SELECT larder.queue_limit('default', 1)",
             ]

@@ -75,6 +75,47 @@ import Testing
         #expect(state.nextClaimAction(at: start) == "wait 0.05 seconds")
     }
 
+    @Test func `a worker without jobs is idle once the longest pause is reached, and until it has a job again`() {
+        var state = WorkerState(.init(slots: 8, idlePause: .milliseconds(1_050)))
+        for _ in 1..<WorkerState.idleAfter { state.claimed(0, of: 8, at: start) }
+        #expect(state.nextClaimAction(at: start + longest) == "claim 8")
+        state.claimed(0, of: 8, at: start)
+        #expect(state.nextClaimAction(at: start + longest) == "wait 0.05 seconds")
+        let later = start + .milliseconds(1_050)
+        #expect(state.nextClaimAction(at: later) == "claim 8, idle")
+        state.claimed(0, of: 8, at: later)
+        #expect(state.nextClaimAction(at: later) == "wait 1.0 seconds")
+        // Maintenance has probably made jobs ready.
+        state.claimAtOnce()
+        #expect(state.nextClaimAction(at: later) == "claim 8, idle")
+        state.claimed(1, of: 8, at: later)
+        #expect(state.nextClaimAction(at: later + longest) == "claim 7")
+        end(1...1, in: &state, at: later)
+        _ = commit(&state, at: later)
+        #expect(state.nextClaimAction(at: later) == "claim 8")
+    }
+
+    @Test func `a worker with a job is not idle, however often claims bring nothing`() {
+        var state = state(slots: 8)
+        state.claimed(1, of: 8, at: start)
+        for _ in 0..<9 { state.claimed(0, of: 7, at: start) }
+        #expect(state.nextClaimAction(at: start + longest) == "claim 7")
+    }
+
+    @Test func `a drain checks for the end only when an idle claim finds that it may be reached`() {
+        var state = state(slots: 8, .drained)
+        for _ in 0..<5 {
+            state.claimed(0, of: 8, at: start)
+            #expect(state.nextClaimAction(at: start) == "check, idle")
+            state.checkedEnd(isReached: false)
+        }
+        #expect(state.nextClaimAction(at: start + longest) == "claim 8, idle")
+        state.claimed(0, of: 8, mayHaveEnded: false, at: start)
+        #expect(state.nextClaimAction(at: start + longest) == "claim 8, idle")
+        state.claimed(0, of: 8, mayHaveEnded: true, at: start)
+        #expect(state.nextClaimAction(at: start + longest) == "check, idle")
+    }
+
     @Test func `a failed claim is repeated after a pause and is no reason to check for the end`() {
         var state = state(slots: 8, .drained)
         state.claimFailed(at: start)
@@ -354,6 +395,7 @@ import Testing
 private func == (action: WorkerState.ClaimAction, text: String) -> Bool {
     switch action {
     case .claim(let count): text == "claim \(count)"
+    case .claimIdle(let count): text == "claim \(count), idle"
     case .checkEnd(let isIdle): text == (isIdle ? "check, idle" : "check")
     case .announceStop(let inUse): text == "stop \(inUse)"
     case .announceFault(let fault): text == (fault.map { "fault \($0.message)" } ?? "no fault")

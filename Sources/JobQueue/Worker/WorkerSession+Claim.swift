@@ -22,21 +22,39 @@ extension WorkerSession {
 
     /// Claims from either.
     package func claim(upTo limit: Int, from source: ClaimSource) async throws(QueueError) -> [Job] {
-        let (ticket, start) = claims.withLock { ($0.take(), $0.start(of: source)) }
+        let start = claims.withLock { $0.start(of: source) }
+        return try await numbered(limit, source) { ticket, isRepeated throws(QueueError) in
+            try await self.claim(ticket, limit, from: source, behind: isRepeated ? 0 : start)
+        } jobs: {
+            $0
+        }
+    }
+
+    /// Numbers a claim that `send` makes, and repeats it once with its number when the answer was lost.
+    ///
+    /// - Parameters:
+    ///   - send: sends a claim with this ticket; true the second time.
+    ///   - jobs: the jobs that it answered.
+    func numbered<Answer: Sendable>(
+        _ limit: Int, _ source: ClaimSource,
+        _ send: @Sendable (ClaimSequence.Ticket, Bool) async throws(QueueError) -> Answer,
+        jobs: (Answer) -> [Job]
+    ) async throws(QueueError) -> Answer {
+        let ticket = claims.withLock { $0.take() }
         do throws(QueueError) {
-            let jobs: [Job]
+            let answer: Answer
             do throws(QueueError) {
-                jobs = try await claim(ticket, limit, from: source, behind: start)
+                answer = try await send(ticket, false)
             } catch {
                 guard error.code == .connectionLost, !ticket.isAgain, !Task.isCancelled else { throw error }
-                let again = ClaimSequence.Ticket(number: ticket.number, isAgain: true)
-                jobs = try await claim(again, limit, from: source, behind: 0)
+                answer = try await send(ClaimSequence.Ticket(number: ticket.number, isAgain: true), true)
             }
+            let jobs = jobs(answer)
             claims.withLock {
                 $0.answered(ticket, jobs)
                 $0.note(jobs, of: limit, from: source)
             }
-            return jobs
+            return answer
         } catch {
             claims.withLock { $0.keep(ticket) }
             throw error
@@ -57,17 +75,21 @@ extension WorkerSession {
                 .integer(ticket.isAgain ? 1 : 0), .text(source.onlyBatch), .integer(start),
             ], repeating: ticket.isAgain ? .harmless : .onlyUndone, on: queue.claims
         ) { rows throws(QueueError) in
-            var jobs: [Job] = []
-            jobs.reserveCapacity(rows.count)
-            for row in 0..<rows.count { jobs.append(try rows.job(row, claim: ticket.number)) }
-            return jobs
+            try rows.jobs(claim: ticket.number)
         }
     }
 }
 
 extension Rows {
-    /// A job from the columns of `larder.claim_v1`.
-    fileprivate func job(_ row: Int, claim: Int64) throws(QueueError) -> Job {
+    /// The jobs of a claim, from the columns of `larder.claim_v1`.
+    func jobs(claim: Int64) throws(QueueError) -> [Job] {
+        var jobs: [Job] = []
+        jobs.reserveCapacity(count)
+        for row in 0..<count { jobs.append(try job(row, claim: claim)) }
+        return jobs
+    }
+
+    private func job(_ row: Int, claim: Int64) throws(QueueError) -> Job {
         guard let id = integer(row, 0), let url = text(row, 3), let pipeline = integer(row, 4) else {
             throw QueueError(.unexpectedAnswer, "an incomplete job")
         }

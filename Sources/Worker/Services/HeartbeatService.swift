@@ -3,6 +3,8 @@ internal import Downloader
 internal import JobQueue
 
 /// Extends the lease with heartbeats and cancels the attempts whose jobs were cancelled.
+///
+/// The claims of a worker that is idle for some time extend its lease: it then sends heartbeats only when these fail.
 struct HeartbeatService: WorkerService {
     /// The time between two heartbeats while the worker holds jobs. Below 1 s, so that a cancelled job ends within a
     /// second.
@@ -10,6 +12,8 @@ struct HeartbeatService: WorkerService {
     /// How much longer it is while the worker holds none; random, so that workers that start together do not send
     /// together. Several heartbeats fit in a lease.
     static let idleTime: ClosedRange<Double> = 1.75...2.75
+    /// The age in seconds up to which a lease that an idle worker's claims extend needs no heartbeat.
+    static let idleAge = 4.0
 
     let session: WorkerSession
     let lease: Lease
@@ -27,6 +31,7 @@ struct HeartbeatService: WorkerService {
             if isIdle() { await started.wait(atMost: .seconds(Double.random(in: Self.idleTime))) }
             try? await Task.sleep(for: Self.interval)
             if Task.isCancelled { return }
+            if isIdle(), lease.age < Self.idleAge { continue }
             let sent = lease.now
             do throws(QueueError) {
                 let reply = try await session.heartbeat()

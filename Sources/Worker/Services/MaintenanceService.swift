@@ -1,20 +1,30 @@
+internal import Concurrency
 internal import JobQueue
 
-/// Calls one kind of the queue's maintenance at its interval. A task that another worker runs at the time is skipped.
+/// Calls one kind of the queue's maintenance at its interval, or when it is due while the worker is idle. A task that
+/// another worker runs at the time is skipped.
 struct MaintenanceService: WorkerService {
     let kind: MaintenanceKind
     let queue: PostgresJobQueue
+    let due: DueCalls
+    /// Wakes the claim loop.
+    let wake: AsyncEvent
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
         while !Task.isCancelled {
             do throws(QueueError) {
+                let moved = try await queue.maintain(kind)
+                if moved > 0, kind == .urgent || kind == .schedule {
+                    due.foundJobs()
+                    wake.signal()
+                }
                 // A full portion means that there is probably more work of this kind.
-                if try await queue.maintain(kind) >= PostgresJobQueue.maintenancePortion { continue }
+                if moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
                 observe(.queueUnavailable(error))
             }
-            try? await Task.sleep(for: kind.interval)
+            await due.wait(for: DueCall(kind), after: kind.interval)
         }
     }
 }

@@ -3,7 +3,7 @@ internal import Downloader
 internal import JobQueue
 
 /// Exchanges the states of origins between workers: reports local changes at once, and reads those of others every
-/// second.
+/// second. While the worker is idle it reads nothing but when holds have ended, and at once when it has a job again.
 struct OriginExchange: WorkerService {
     /// The time between two reads of the origins that other workers hold.
     static let interval = Duration.seconds(1)
@@ -14,6 +14,7 @@ struct OriginExchange: WorkerService {
     let queue: PostgresJobQueue
     /// The number of the worker that reports.
     let worker: Int64
+    let due: DueCalls
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
@@ -34,9 +35,11 @@ struct OriginExchange: WorkerService {
                 origins.limits.withLock { $0.putBack(changes) }
                 observe(.queueUnavailable(error))
                 try? await Task.sleep(for: Self.interval)
+                // The reports do not wait for the end of idleness.
+                continue
             }
             if rulesReadAt.map({ .now - $0 >= Self.ruleInterval }) ?? true, await readRules() { rulesReadAt = .now }
-            await origins.changed.wait(atMost: Self.interval)
+            await due.wait(for: .origins, after: Self.interval)
         }
     }
 

@@ -14,6 +14,7 @@ package struct WebhookService: WorkerService {
     /// The signing key.
     let key: [UInt8]
     let queue: PostgresJobQueue
+    let due: DueCalls
     let observe: @Sendable (WorkerEvent) -> Void
 
     /// Time between two looks for webhooks that are due.
@@ -24,17 +25,25 @@ package struct WebhookService: WorkerService {
         downloader: ImageDownloader, key: [UInt8], queue: PostgresJobQueue,
         observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
+        self.init(downloader: downloader, key: key, queue: queue, due: DueCalls(), observe: observe)
+    }
+
+    init(
+        downloader: ImageDownloader, key: [UInt8], queue: PostgresJobQueue, due: DueCalls,
+        observe: @escaping @Sendable (WorkerEvent) -> Void
+    ) {
         self.downloader = downloader
         self.key = key
         self.queue = queue
+        self.due = due
         self.observe = observe
     }
 
-    /// Posts what is due, every 5 s.
+    /// Posts what is due, every 5 s; while the worker is idle as soon as something is.
     package func run() async {
         while !Task.isCancelled {
             await sendDue()
-            try? await Task.sleep(for: Self.interval)
+            await due.wait(for: .webhook, after: Self.interval)
         }
     }
 

@@ -47,8 +47,8 @@ SELECT 'larder_producer', unnest('{enqueue,enqueue_many,enqueue_list,batch_open,
     batch_on_finished,batch_pause,batch_resume,batch_source,batch_source_end,pipeline_set,notify,wait_batch,
     ready_v1,progress,progress_details,pipeline}'::text[])
 UNION ALL
-SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,
-    snooze_v1,drain_start_v1,worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,
+SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,claim_idle_v1,complete_v1,release_v1,heartbeat_v1,
+    worker_stop_v1,snooze_v1,drain_start_v1,worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,
     run_schedule_v1,take_webhook_v1,webhook_done_v1,remaining,ready_v1,batch_id,progress,progress_details,pipeline,
     record,failed,gauges_v1}'::text[])
 UNION ALL
