@@ -54,7 +54,7 @@ enum ReportJUnit {
             text += escaped(reasons.map(\.text).joined(separator: "; "))
             if let first {
                 let advice = FailureAdvice(domain: first.domain, code: first.code, status: record.httpStatus)
-                text += escaped("\n\(advice.meaning). \(advice.action)")
+                text += "\n" + escaped("\(advice.meaning). \(advice.action)")
             }
             text += "</failure></testcase>\n"
         }
