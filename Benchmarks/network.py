@@ -34,7 +34,7 @@ class Host:
         shown = self.run("ip", "-json", "link", "show", "eth0", capture_output=True, check=True).stdout
         self.card = json.loads(shown)[0]["address"]
 
-    def know(self, hosts):
+    def keep_link_addresses(self, hosts):
         """Keeps the link addresses of other hosts, so that packets to one that is gone are lost without an answer.
 
         It is so behind a router; on one link the kernel answers after three seconds that there is no such host.

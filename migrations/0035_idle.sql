@@ -4,7 +4,7 @@
 -- It claims. If there is no job, it extends the lease when that is due, and looks for other work; the worker makes a
 -- further call only for a kind of work that is there. Of all idle workers one at a time looks for each kind, and not
 -- more often than the row look_KIND of larder_data.task says: so N idle workers do not look N times, and only one of
--- them is told to make the call.
+-- them gets the answer that a call is due.
 --
 -- A look goes through the tasks of its kind that are due, in their order. Those without work count as run: a task that
 -- keeps something up to date also then, such as a position, is run at once, which takes no lock that others wait for.

@@ -40,7 +40,8 @@ extension WorkerSession {
     /// Claims as `claim(upTo:from:)` does; without a job it also extends the lease when that is due, and answers which
     /// of the calls `handled` are due. For a worker that holds no job, about once a second.
     ///
-    /// Of all workers that ask at the same time, one is told of a call, but for `.end`. Throws as a claim.
+    /// Of all workers that call at the same time, one gets the answer that a call is due; `.end` is answered to each.
+    /// Throws as a claim.
     package func claimIdle(
         upTo limit: Int, from source: ClaimSource, handling handled: Set<DueCall>
     ) async throws(QueueError) -> IdleClaim {
