@@ -301,8 +301,8 @@ struct HeldSnapshotTests {
                 "SELECT count(*) FROM larder.claim_v1(\(worker.id), 7, 1)",
                 "SELECT count(*) FROM larder.heartbeat_v1(\(worker.id), 1)",
                 "SELECT larder_data.maintenance_rescue()", "SELECT larder_data.maintenance_claims()",
-                "SELECT larder_data.maintenance_promote()", "SELECT larder_data.maintenance_counts()",
-                "SELECT larder_data.find_cache(NULL)", "SELECT count(*) FROM larder.maintain(true, 'urgent')",
+                "SELECT larder_data.maintenance_counts()", "SELECT larder_data.find_cache(NULL)",
+                "SELECT count(*) FROM larder.maintain(true, 'urgent')",
                 "SELECT count(*) FROM larder.maintain(true, 'routine')",
                 "SELECT count(*) FROM larder.complete_v1(\(worker.id), '[]')",
                 "SELECT count(*) FROM larder.enqueue_many(ARRAY['http://host/1'], batch => 'a')",
@@ -310,6 +310,11 @@ struct HeldSnapshotTests {
             ] {
                 found[statement] = try await fixture.pages(readBy: statement)
             }
+            // The least of three: its first run in a second also records the second.
+            let promote = "SELECT larder_data.maintenance_promote()"
+            var runs: [Int] = []
+            for _ in 0..<3 { runs.append(try await fixture.pages(readBy: promote)) }
+            found[promote] = runs.min()
             return found
         }
         try await age(100)
