@@ -57,17 +57,17 @@ COMMENT ON TABLE larder_data.maintenance IS
 INSERT INTO larder_data.maintenance (task) SELECT t.task FROM larder_data.task t;
 
 CREATE VIEW larder_data.current_task AS
-SELECT t.*, m.number, m.next_at, m.cursor, m.failed_at, m.last_error FROM larder_data.task t, LATERAL (
+SELECT t.*, m.number, m.next_at, m.cursor, m.failed_at, m.last_error,
+    -- Due is also a task whose next run lies more than a period ahead: the clock was set back.
+    m.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s' AS is_due
+FROM larder_data.task t, LATERAL (
     SELECT * FROM larder_data.maintenance x WHERE x.task = t.task ORDER BY x.number DESC LIMIT 1) AS m;
 COMMENT ON VIEW larder_data.current_task IS 'The tasks and their state.';
 
--- Due is also a task whose next run lies more than a period ahead: the clock was set back.
 CREATE FUNCTION larder_data.is_due(task text) RETURNS boolean
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
-    RETURN (
-        SELECT t.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s'
-        FROM larder_data.current_task t WHERE t.task = is_due.task);
+    RETURN (SELECT t.is_due FROM larder_data.current_task t WHERE t.task = is_due.task);
 END $$;
 COMMENT ON FUNCTION larder_data.is_due IS 'Whether a task is to be run now.';
 
@@ -78,7 +78,7 @@ BEGIN
     RETURN ARRAY(
         SELECT t.task FROM larder_data.current_task t
         WHERE t.kind IN ('urgent', 'routine') AND t.kind = coalesce(due_tasks.kind, t.kind)
-          AND (force OR t.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s')
+          AND (force OR t.is_due)
         ORDER BY t.kind = 'urgent', t.place);
 END $$;
 COMMENT ON FUNCTION larder_data.due_tasks IS

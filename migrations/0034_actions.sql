@@ -138,8 +138,8 @@ SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN QUERY
     WITH job AS MATERIALIZED (
-        -- Whole days, so that no more rows are read than the inner limit says; it is ten times as high, because jobs
-        -- with lower ids may have ended later.
+        -- The partitions are whole days, so that the inner query stops at its limit without reading rows that a time
+        -- would exclude. It takes ten times as many jobs as are wanted: some of them ended more than an hour ago.
         SELECT n.* FROM (
             SELECT h.origin_id, h.outcome, h.domain, h.code, h.fetch_ms, h.bytes_in, h.finished_at
             FROM larder_data.job_history h

@@ -41,21 +41,24 @@ BEGIN
     ELSIF task = 'joins' THEN
         RETURN larder_data.task_cursor('joins') > 0 OR EXISTS (SELECT FROM larder_data.job_join)
             OR EXISTS (SELECT FROM larder_data.late_enqueue);
+    ELSIF task = 'holds' THEN
+        -- A ready job behind the position at which claims start, while an origin or a batch is held.
+        RETURN (EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() AND NOT h.gave_up)
+                OR EXISTS (
+                    SELECT FROM larder_data.batch b
+                    WHERE b.finished_at IS NULL AND b.paused_at IS NOT NULL AND b.cancelled_at IS NULL))
+            AND EXISTS (
+                SELECT FROM larder_data.queue q
+                CROSS JOIN generate_series(0, 9) AS p
+                LEFT JOIN LATERAL (
+                    SELECT x.positions FROM larder_data.current_cursor x WHERE x.queue_id = q.id OFFSET 0) AS c ON true
+                CROSS JOIN LATERAL (
+                    SELECT FROM larder_data.ready x
+                    WHERE x.queue_id = q.id AND x.priority = p AND x.job_id > coalesce(c.positions[p + 1], -1)
+                    LIMIT 1) AS r);
     END IF;
-    -- holds: a ready job behind the position at which claims start, while an origin or a batch is held.
-    RETURN (EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() AND NOT h.gave_up)
-            OR EXISTS (
-                SELECT FROM larder_data.batch b
-                WHERE b.finished_at IS NULL AND b.paused_at IS NOT NULL AND b.cancelled_at IS NULL))
-        AND EXISTS (
-            SELECT FROM larder_data.queue q
-            CROSS JOIN generate_series(0, 9) AS p
-            LEFT JOIN LATERAL (
-                SELECT x.positions FROM larder_data.current_cursor x WHERE x.queue_id = q.id OFFSET 0) AS c ON true
-            CROSS JOIN LATERAL (
-                SELECT FROM larder_data.ready x
-                WHERE x.queue_id = q.id AND x.priority = p AND x.job_id > coalesce(c.positions[p + 1], -1)
-                LIMIT 1) AS r);
+    -- A task without a condition here always has.
+    RETURN true;
 END $$;
 COMMENT ON FUNCTION larder_data.has_urgent_work IS 'Whether an urgent task has something to do.';
 
@@ -106,9 +109,7 @@ DECLARE
 BEGIN
     FOR t IN
         SELECT x.task, x.failed_at FROM larder_data.current_task x
-        WHERE x.kind = look_for_tasks.kind
-          AND x.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + x.every + interval '1 s'
-        ORDER BY x.place
+        WHERE x.kind = look_for_tasks.kind AND x.is_due ORDER BY x.place
     LOOP
         IF t.failed_at IS NOT NULL OR kind = 'urgent' AND larder_data.has_urgent_work(t.task)
             OR kind <> 'urgent' AND larder_data.has_routine_work(t.task) THEN
