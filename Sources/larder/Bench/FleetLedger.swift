@@ -3,14 +3,12 @@ import JobQueue
 
 /// What the workers of a fleet have done since it was last taken.
 struct FleetCounts: Sendable {
-    /// Jobs that were claimed, and those that were completed as succeeded.
-    var claimed = 0, completed = 0
-    /// Jobs that their workers held when they died.
-    var abandoned = 0
+    /// Jobs that were completed as succeeded.
+    var completed = 0
     /// Completions that were refused because the job had been given to another worker.
     var stale = 0
-    /// Workers that registered, that died, and that lost their lease.
-    var joined = 0, died = 0, lost = 0
+    /// Workers that died, and that lost their lease.
+    var died = 0, lost = 0
     /// Calls that failed, and the error of the last one.
     var failed = 0
     var lastError: String?
@@ -19,11 +17,8 @@ struct FleetCounts: Sendable {
 
     /// Adds those of a later time.
     static func += (counts: inout FleetCounts, later: FleetCounts) {
-        counts.claimed += later.claimed
         counts.completed += later.completed
-        counts.abandoned += later.abandoned
         counts.stale += later.stale
-        counts.joined += later.joined
         counts.died += later.died
         counts.lost += later.lost
         counts.failed += later.failed

@@ -24,6 +24,7 @@ struct FleetResult: Sendable {
         let counts = counts
         var once = [
             "deaths": Double(counts.died), "rescued_jobs": rescues, "failed_calls": Double(counts.failed),
+            "stale_results": Double(counts.stale), "lost_leases": Double(counts.lost),
             "statements_per_second": statements.reduce(0) { $0 + $1.calls } / seconds,
         ]
         for (name, times) in [
@@ -47,7 +48,7 @@ struct FleetResult: Sendable {
         let units = [
             ("heartbeat_p99", "ms"), ("dead_rows", "rows"), ("statements_per_second", "statements/s"),
             ("pooler_cores", "cores"), ("fleet_cores", "cores"), ("machine_cores", "cores"), ("deaths", "workers"),
-            ("rescued_jobs", "jobs"), ("failed_calls", "calls"),
+            ("rescued_jobs", "jobs"), ("lost_leases", "workers"), ("stale_results", "jobs"), ("failed_calls", "calls"),
         ]
         let seen = Set(intervals.flatMap { $0.values.filter { $0.value > 0 }.keys }).union(once.keys)
         return try rounds.measurements(

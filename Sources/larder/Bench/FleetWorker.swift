@@ -29,7 +29,6 @@ struct FleetWorker: Sendable {
         while ContinuousClock.now < end && !Task.isCancelled {
             do throws(QueueError) {
                 let session = try await queue.startWorker(BenchWorker.description(slots))
-                ledger.add { $0.joined += 1 }
                 try await work(in: session)
             } catch {
                 note(error)
@@ -62,10 +61,7 @@ struct FleetWorker: Sendable {
         }
         if dies && ContinuousClock.now >= end {
             queue.end(by: .now)
-            ledger.add { [held] in
-                $0.died += 1
-                $0.abandoned += held.count
-            }
+            ledger.add { $0.died += 1 }
             return
         }
         try result.get()
@@ -86,7 +82,6 @@ struct FleetWorker: Sendable {
                     held = try await ledger.timed(\.claims) { () async throws(QueueError) in
                         try await session.claim(upTo: slots)
                     }
-                    ledger.add { [count = held.count] in $0.claimed += count }
                 }
             } catch {
                 guard error.code != .workerLost else { throw error }

@@ -25,12 +25,8 @@ extension Command {
     ) { arguments in
         let jobs = try arguments.number("jobs", in: 2_000...10_000_000) ?? 150_000
         let rounds = try arguments.number("rounds", in: 1...100) ?? 5
-        let directory = try arguments.value("save")
+        let directory = try resultDirectory(arguments)
         let load = MachineFacts.load
-        #if DEBUG
-            Console.note("larder: a debug build: these figures mean nothing")
-            guard directory == nil else { throw CommandError.usage("--save needs a release build") }
-        #endif
         let (figures, version) = try await BenchServer.with(on: try arguments.value("database")) { server in
             (try await QueueBench(server, jobs: jobs, rounds: rounds).run { Console.note($0) }, server.version)
         }
@@ -41,5 +37,15 @@ extension Command {
                 "queue", rounds: rounds, input: input, load: load, facts: ["postgres": version], figures, in: directory)
         }
         return .done
+    }
+
+    /// The directory of `--save` of a bench. A debug build, whose figures mean nothing, refuses it.
+    static func resultDirectory(_ arguments: Arguments) throws -> String? {
+        let directory = try arguments.value("save")
+        #if DEBUG
+            Console.note("larder: a debug build: these figures mean nothing")
+            guard directory == nil else { throw CommandError.usage("--save needs a release build") }
+        #endif
+        return directory
     }
 }

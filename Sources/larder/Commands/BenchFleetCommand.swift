@@ -39,12 +39,8 @@ extension Command {
         options.deaths = try arguments.number("deaths", in: 0...10_000) ?? options.workers / 20
         options.serverConnections =
             try arguments.number("server-connections", in: 2...1_000) ?? options.serverConnections
-        let directory = try arguments.value("save")
+        let directory = try resultDirectory(arguments)
         let load = MachineFacts.load
-        #if DEBUG
-            Console.note("larder: a debug build: these figures mean nothing")
-            guard directory == nil else { throw CommandError.usage("--save needs a release build") }
-        #endif
         let (result, version) = try await FleetBench.run(options) { Console.note($0) }
         let figures = try result.figures()
         for figure in figures { Console.line(arguments.flag("json") ? try figure.jsonLine : figure.textLine) }
