@@ -62,12 +62,7 @@ extension PostgresJobQueue {
                 'stage', v.stage, 'p50', v.p[1], 'p95', v.p[2], 'p99', v.p[3]) ORDER BY v.place), '[]')
                 FROM stage s, LATERAL (VALUES (1, 'wait', s.wait), (2, 'fetch', s.fetch),
                     (3, 'transcode', s.transcode), (4, 'store', s.store)) AS v (place, stage, p)),
-            'originCount', (SELECT count(*) FROM origin),
-            'origins', (SELECT coalesce(json_agg(json_build_object('origin', origin, 'items', items, 'failed', failed,
-                'bytesIn', bytes, 'fetchMs', ms) ORDER BY failed DESC, items DESC, origin), '[]')
-                FROM (SELECT * FROM origin ORDER BY failed DESC, items DESC, origin LIMIT 20) AS o),
-            'slowest', (SELECT coalesce(json_agg(row_to_json(slow)), '[]') FROM slow),
-            'largest', (SELECT coalesce(json_agg(json_build_object('url', url, 'bytes', bytes_in)), '[]') FROM large),
+            \(originsAndJobs),
             'variants', (SELECT coalesce(json_agg(row_to_json(v)), '[]') FROM larder.batch_variants($1, $3::int) AS v),
             'causes', (SELECT coalesce(json_agg(json_build_object('domain', coalesce(domain, ''), 'code',
                 coalesce(code, 0), 'status', http_status, 'message', coalesce(message, ''), 'items', items,

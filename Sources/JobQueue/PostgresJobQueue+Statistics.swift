@@ -27,6 +27,17 @@ extension PostgresJobQueue {
                 FROM job) AS s)
         """
 
+    /// Members of the answer, from `origin`, `slow` and `large`.
+    static let originsAndJobs =
+        """
+        'originCount', (SELECT count(*) FROM origin),
+        'origins', (SELECT coalesce(json_agg(json_build_object('origin', origin, 'items', items, 'failed', failed,
+            'bytesIn', bytes, 'fetchMs', ms) ORDER BY failed DESC, items DESC, origin), '[]')
+            FROM (SELECT * FROM origin ORDER BY failed DESC, items DESC, origin LIMIT 20) AS o),
+        'slowest', (SELECT coalesce(json_agg(row_to_json(slow)), '[]') FROM slow),
+        'largest', (SELECT coalesce(json_agg(json_build_object('url', url, 'bytes', bytes_in)), '[]') FROM large)
+        """
+
     /// The records of jobs are read into `job` once; each part aggregates them. Failures of items without a job are
     /// read beside them.
     private static let statistics =
@@ -118,12 +129,7 @@ extension PostgresJobQueue {
             'timeline', (SELECT coalesce(json_agg(row_to_json(s) ORDER BY s.slot), '[]') FROM slot AS s),
             'stages', (SELECT coalesce(json_agg(json_build_object(
                 'stage', stage, 'p50', p[1], 'p95', p[2], 'p99', p[3]) ORDER BY place), '[]') FROM stage),
-            'originCount', (SELECT count(*) FROM origin),
-            'origins', (SELECT coalesce(json_agg(json_build_object('origin', origin, 'items', items, 'failed', failed,
-                'bytesIn', bytes, 'fetchMs', ms) ORDER BY failed DESC, items DESC, origin), '[]')
-                FROM (SELECT * FROM origin ORDER BY failed DESC, items DESC, origin LIMIT 20) AS o),
-            'slowest', (SELECT coalesce(json_agg(row_to_json(slow)), '[]') FROM slow),
-            'largest', (SELECT coalesce(json_agg(json_build_object('url', url, 'bytes', bytes_in)), '[]') FROM large),
+            \(originsAndJobs),
             'variants', (SELECT coalesce(json_agg(row_to_json(variant)), '[]') FROM variant),
             'retries', (SELECT coalesce(json_agg(row_to_json(retry)), '[]') FROM retry),
             'causes', (SELECT coalesce(json_agg(json_build_object('domain', coalesce(domain, ''), 'code',

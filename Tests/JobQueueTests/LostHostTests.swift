@@ -22,7 +22,7 @@ struct LostHostTests {
     ) async throws {
         let server = try SilentServer()
         let session = try Session(DatabaseURL(server.url + settings), timeout: .seconds(5))
-        let descriptor = session.descriptor
+        let descriptor = session.socketDescriptor
         func option(_ name: Int32, level: Int32 = Int32(IPPROTO_TCP)) -> Int32 {
             var (value, length) = (Int32(-1), socklen_t(MemoryLayout<Int32>.size))
             getsockopt(descriptor, level, name, &value, &length)

@@ -77,7 +77,7 @@ struct Session: ~Copyable {
     ///
     /// While a session is idle, the server sends notices only, and a last message before it closes the connection.
     func isAlive() -> Bool {
-        var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        var descriptor = pollfd(fd: socketDescriptor, events: Int16(POLLIN), revents: 0)
         while poll(&descriptor, 1, 0) > 0 {
             guard PQconsumeInput(connection) == 1, PQisBusy(connection) == 0 else { return false }
         }
@@ -85,7 +85,7 @@ struct Session: ~Copyable {
     }
 
     /// Its socket (`PQsocket`).
-    var descriptor: Int32 { PQsocket(connection) }
+    var socketDescriptor: Int32 { PQsocket(connection) }
 
     /// True when no transaction is open.
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
@@ -208,7 +208,7 @@ struct Session: ~Copyable {
         while true {
             // Asked at least once: a process that stood still may find its answer there.
             let left = cutOff.deadline(deadline) - ContinuousClock.now
-            var descriptor = pollfd(fd: descriptor, events: events, revents: 0)
+            var descriptor = pollfd(fd: socketDescriptor, events: events, revents: 0)
             let time = min(left, CallDeadline.interval)
             let code = poll(&descriptor, 1, left > .zero ? Int32(clamping: time.milliseconds + 1) : 0)
             if code > 0 { return }
