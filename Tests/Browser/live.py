@@ -81,7 +81,8 @@ def use_keyboard(opened):
 
 
 with browser() as chromium:
-    with page(chromium) as opened:
+    # A server that is stopping answers 503.
+    with page(chromium, refusals=(401, 503)) as opened:
         sign_in(opened)
         follow(opened)
         use_keyboard(opened)
