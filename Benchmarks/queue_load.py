@@ -46,10 +46,15 @@ def quantile(values, share):
 
 
 class Load:
-    """Threads that use a queue until `stop`. samples: (time, name, value), latencies in ms."""
+    """Threads that use a queue until `stop`. samples: (time, name, value), latencies in ms.
+
+    Workers and maintenance wait while `gate` is cleared; heartbeats go on.
+    """
 
     def __init__(self, url):
         self.url, self.over, self.samples, self.errors = url, threading.Event(), [], []
+        self.gate = threading.Event()
+        self.gate.set()
         self.threads, self.lock, self.completed, self.enqueued = [], threading.Lock(), 0, 0
 
     def connect(self):
@@ -84,6 +89,7 @@ class Load:
 
     def stop(self):
         self.over.set()
+        self.gate.set()
         for thread in self.threads:
             thread.join(10)
         if self.errors:
@@ -112,6 +118,7 @@ class Load:
         number = [1]
         self.start(self.send_heartbeats, worker, number)
         while not self.over.is_set():
+            self.gate.wait()
             rows = self.timed(
                 "claim", cursor, "SELECT job_id FROM larder.claim_v1(%s, %s, %s)", (worker, number[0], width))
             if self.over.wait(hold if len(rows) == width else max(hold, 0.05)):
@@ -130,4 +137,5 @@ class Load:
 
     def maintain(self, cursor, kind, seconds):
         for _ in self.every(seconds):
+            self.gate.wait()
             self.timed(kind, cursor, "SELECT task FROM larder.maintain(kind => %s)", (kind,))
