@@ -20,7 +20,7 @@ END;
 COMMENT ON FUNCTION larder_data.hold_reason IS
     'Why no batch that has a job lets it run now: paused or cancelled; NULL when one does.';
 
-CREATE FUNCTION larder_data.suspend_held(picked tid[], OUT kept tid[], OUT some_suspended boolean)
+CREATE FUNCTION larder_data.suspend_held(picked tid[], to_leave boolean, OUT kept tid[], OUT some_held boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
     held tid[];
@@ -37,15 +37,15 @@ BEGIN
         LATERAL (SELECT x.id, x.batch_id, x.items, x.has_subscribers FROM larder_data.job x
             WHERE x.id = r.job_id OFFSET 0) AS j,
         LATERAL larder_data.hold_reason(j.id, j.batch_id, j.items, j.has_subscribers) AS h;
-    some_suspended := held IS NOT NULL;
-    IF some_suspended THEN
+    some_held := held IS NOT NULL;
+    IF some_held AND NOT to_leave THEN
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (held);
         INSERT INTO larder_data.suspended (job_id, reason) SELECT * FROM unnest(jobs, reasons);
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.suspend_held IS
-    'Suspends those of these locked ready rows that only paused or cancelled batches want. Returns the others, and '
-    'whether it suspended any.';
+    'Suspends those of these locked ready rows that only paused or cancelled batches want, or leaves them as they are. '
+    'Returns the others, and whether there are any of the first.';
 
 CREATE FUNCTION larder_data.resume_jobs(jobs bigint[]) RETURNS int
 LANGUAGE plpgsql

@@ -182,7 +182,7 @@ BEGIN
         picked := ARRAY(SELECT x.ctid FROM larder_data.ready x WHERE x.ctid = ANY (picked) FOR UPDATE SKIP LOCKED);
         IF picked <> '{}' THEN
             -- By what these rows are now; none is kept for a probe. Claims need not pass what is dead now.
-            PERFORM larder_data.put_off_held(picked, 0, 0, false);
+            PERFORM larder_data.put_off_held(picked, 0, 0, false, false);
             PERFORM larder_data.maintenance_claims();
         END IF;
     END IF;

@@ -249,7 +249,8 @@ COMMENT ON FUNCTION larder_data.claim_context IS 'What a claim reads of its queu
 -- What is held is read after the rows are picked: a hold that began before a job became ready is then seen. A claim
 -- that read it first could take a job that was enqueued after the hold.
 CREATE FUNCTION larder_data.put_off_held(
-    picked tid[], wanted int, worker bigint, only_origins boolean, OUT kept tid[], OUT some_held boolean
+    picked tid[], wanted int, worker bigint, only_origins boolean, to_leave boolean, OUT kept tid[],
+    OUT some_held boolean
 )
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -274,7 +275,7 @@ BEGIN
             WHERE j.items = 0 OR EXISTS (
                 SELECT FROM larder_data.batch b
                 WHERE b.id = j.batch_id AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL) OFFSET 0)) THEN
-            SELECT s.kept, s.some_suspended INTO kept, some_held FROM larder_data.suspend_held(picked) s;
+            SELECT s.kept, s.some_held INTO kept, some_held FROM larder_data.suspend_held(picked, to_leave) s;
         END IF;
     END IF;
     -- Of all rows, not only of as many as are wanted: those of a held origin in front are to go at once.
@@ -290,7 +291,8 @@ BEGIN
     kept := kept[1 : wanted];
 END $$;
 COMMENT ON FUNCTION larder_data.put_off_held IS
-    'Takes the jobs of paused batches and of held origins out of these rows of ready; answers at most `wanted` others.';
+    'Takes the jobs of paused batches and of held origins out of these rows of ready, or leaves those of paused batches '
+    'there; answers at most `wanted` others.';
 
 CREATE FUNCTION larder_data.claim_batch(
     worker bigint, claim_no bigint, batch text, after_job bigint, wanted int, newest_first boolean
@@ -315,7 +317,7 @@ BEGIN
         some_held := false;
         IF picked <> '{}' THEN
             SELECT h.kept, h.some_held INTO picked, some_held
-            FROM larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, true) h;
+            FROM larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, true, false) h;
         END IF;
         IF picked <> '{}' THEN
             taken := larder_data.take_jobs(worker, claim_no, picked, newest_first, limited);
@@ -367,7 +369,8 @@ BEGIN
         wanted := least(wanted, (larder_data.lock_limits(q.limited))[1]);
     END IF;
     -- A paused batch, or a held origin, may have a million jobs in front. The second round goes by turn, which finds
-    -- those of other batches, and the last two look at many. What is left in front is for maintenance_holds.
+    -- those of other batches, and the last two look at many. What is left in front is for maintenance_holds: a claim
+    -- by id does not write what the next one would meet again.
     FOR round IN 1 .. 4 LOOP
         missing := wanted - cardinality(jobs);
         EXIT WHEN coalesce(missing, 0) <= 0;
@@ -378,7 +381,8 @@ BEGIN
             CASE WHEN by_turn THEN q.turns ELSE q.positions END,
             CASE round WHEN 1 THEN missing WHEN 2 THEN least(4 * missing + 4, 1000) ELSE 1000 END);
         EXIT WHEN picked = '{}';
-        held := larder_data.put_off_held(picked, missing, worker, false);
+        held := larder_data.put_off_held(
+            picked, missing, worker, false, round = 1 AND NOT by_turn AND NOT q.lifo);
         IF held.kept <> '{}' THEN
             jobs := jobs || larder_data.take_jobs(worker, claim_no, held.kept, q.lifo, q.limited,
                 CASE WHEN NOT by_turn THEN q.positions END, q.cursor_no);

@@ -71,7 +71,7 @@ struct PauseTests {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<5).map { "http://a/\($0)" })
         // As in a round after one that suspended jobs, when their batch has resumed meanwhile.
-        let kept = "larder_data.put_off_held(ARRAY(SELECT ctid FROM larder_data.ready), 2, 1, false)"
+        let kept = "larder_data.put_off_held(ARRAY(SELECT ctid FROM larder_data.ready), 2, 1, false, false)"
         #expect(try await fixture.sql("SELECT cardinality(kept), some_held FROM \(kept)") == [["2", "f"]])
     }
 
