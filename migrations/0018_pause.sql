@@ -20,7 +20,7 @@ END;
 COMMENT ON FUNCTION larder_data.hold_reason IS
     'Why no batch that has a job lets it run now: paused or cancelled; NULL when one does.';
 
-CREATE FUNCTION larder_data.suspend_held(picked tid[], to_leave boolean, OUT kept tid[], OUT some_held boolean)
+CREATE FUNCTION larder_data.suspend_held(picked tid[], leaves boolean, OUT kept tid[], OUT some_held boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
     held tid[];
@@ -38,7 +38,7 @@ BEGIN
             WHERE x.id = r.job_id OFFSET 0) AS j,
         LATERAL larder_data.hold_reason(j.id, j.batch_id, j.items, j.has_subscribers) AS h;
     some_held := held IS NOT NULL;
-    IF some_held AND NOT to_leave THEN
+    IF some_held AND NOT leaves THEN
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (held);
         INSERT INTO larder_data.suspended (job_id, reason) SELECT * FROM unnest(jobs, reasons);
     END IF;

@@ -33,8 +33,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.first_priority IS
     'The priority that a claim takes first: 0, but in every Nth turn (low_priority_every) one of those that have ready '
-    'jobs, the '
-    'highest of them left out, each in turn.';
+    'jobs, the highest of them left out, each in turn.';
 
 CREATE FUNCTION larder_data.pick_of_queue(
     queue_no smallint, newest_first boolean, by_turn boolean, first int, positions bigint[], max_jobs int
@@ -249,8 +248,7 @@ COMMENT ON FUNCTION larder_data.claim_context IS 'What a claim reads of its queu
 -- What is held is read after the rows are picked: a hold that began before a job became ready is then seen. A claim
 -- that read it first could take a job that was enqueued after the hold.
 CREATE FUNCTION larder_data.put_off_held(
-    picked tid[], wanted int, worker bigint, only_origins boolean, to_leave boolean, OUT kept tid[],
-    OUT some_held boolean
+    picked tid[], wanted int, worker bigint, only_origins boolean, leaves boolean, OUT kept tid[], OUT some_held boolean
 )
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -275,7 +273,7 @@ BEGIN
             WHERE j.items = 0 OR EXISTS (
                 SELECT FROM larder_data.batch b
                 WHERE b.id = j.batch_id AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL) OFFSET 0)) THEN
-            SELECT s.kept, s.some_held INTO kept, some_held FROM larder_data.suspend_held(picked, to_leave) s;
+            SELECT s.kept, s.some_held INTO kept, some_held FROM larder_data.suspend_held(picked, leaves) s;
         END IF;
     END IF;
     -- Of all rows, not only of as many as are wanted: those of a held origin in front are to go at once.
@@ -291,8 +289,8 @@ BEGIN
     kept := kept[1 : wanted];
 END $$;
 COMMENT ON FUNCTION larder_data.put_off_held IS
-    'Takes the jobs of paused batches and of held origins out of these rows of ready, or leaves those of paused batches '
-    'there; answers at most `wanted` others.';
+    'Takes the jobs of paused batches and of held origins out of these rows of ready, or leaves those of paused '
+    'batches there; answers at most `wanted` others.';
 
 CREATE FUNCTION larder_data.claim_batch(
     worker bigint, claim_no bigint, batch text, after_job bigint, wanted int, newest_first boolean
@@ -381,8 +379,7 @@ BEGIN
             CASE WHEN by_turn THEN q.turns ELSE q.positions END,
             CASE round WHEN 1 THEN missing WHEN 2 THEN least(4 * missing + 4, 1000) ELSE 1000 END);
         EXIT WHEN picked = '{}';
-        held := larder_data.put_off_held(
-            picked, missing, worker, false, round = 1 AND NOT by_turn AND NOT q.lifo);
+        held := larder_data.put_off_held(picked, missing, worker, false, round = 1 AND NOT by_turn AND NOT q.lifo);
         IF held.kept <> '{}' THEN
             jobs := jobs || larder_data.take_jobs(worker, claim_no, held.kept, q.lifo, q.limited,
                 CASE WHEN NOT by_turn THEN q.positions END, q.cursor_no);
@@ -397,8 +394,7 @@ END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
     'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then the oldest, or the newest in '
     'a lifo queue; in every second claim the batches of a priority take turns instead; every Nth claim '
-    '(low_priority_every) '
-    'starts at one of the lower priorities, each in turn. again: the number was used before and the answer lost; '
-    'returns the jobs that it took, if any. only_batch: only jobs that this batch (name or id) has, also those it '
-    'joined in other queues, in the order of their ids, above after_job first. blocked: the URL is on the blocklist, '
-    'by an operator, or the job does not say RetryFailed; it is to fail with SDWebImageErrorDomain 1003.';
+    '(low_priority_every) starts at one of the lower priorities, each in turn. again: the number was used before and '
+    'the answer lost; returns the jobs that it took, if any. only_batch: only jobs that this batch (name or id) has, '
+    'also those it joined in other queues, in the order of their ids, above after_job first. blocked: the URL is on '
+    'the blocklist, by an operator, or the job does not say RetryFailed; it fails with SDWebImageErrorDomain 1003.';
