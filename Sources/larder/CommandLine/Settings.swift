@@ -10,12 +10,17 @@ struct Settings {
     /// LARDER_HOME, the directory of the embedded database and the default cache.
     let home: String
     let cacheRoot: String
-    /// Nil for the embedded database.
-    let databaseURL: String?
+    /// Those that are named; none for the embedded database.
+    private(set) var databases: DatabaseList
+    /// How results name the database of these settings; nil unless it is one of several.
+    private(set) var label: String?
+
+    /// The database; nil for the embedded one, of several the first.
+    var databaseURL: String? { databases.databases.first?.url }
 
     static let databaseOption = Option(
-        "database", .value("URL"),
-        "the Postgres to use; default: LARDER_DATABASE_URL, DATABASE_URL, else the embedded one")
+        "database", .texts("URL"),
+        "the Postgres to use, repeatable; default: LARDER_DATABASE_URL, DATABASE_URL, else the embedded one")
     static let cacheOption = Option(
         "cache", .value("DIR"),
         "the cache root, or s3://BUCKET/PREFIX; default: LARDER_CACHE, else LARDER_HOME/cache")
@@ -24,9 +29,34 @@ struct Settings {
         guard let home = Self.home(arguments.variable) else { throw .usage("LARDER_HOME or HOME must be set") }
         self.home = home
         cacheRoot = try arguments.value("cache").map(Self.cachePlace) ?? Self.standardCache(home)
-        databaseURL =
-            try arguments.value("database") ?? arguments.variable("LARDER_DATABASE_URL")
-            ?? arguments.variable("DATABASE_URL")
+        databases = try Self.databases(arguments)
+    }
+
+    /// The databases that `--database`, else a variable or the configuration file, names.
+    static func databases(_ arguments: Arguments) throws(CommandError) -> DatabaseList {
+        let given = try arguments.list(databaseOption.name)
+        let variable = arguments.variable("LARDER_DATABASE_URL") ?? arguments.variable("DATABASE_URL")
+        return try DatabaseList(given.isEmpty ? [variable].compactMap(\.self) : given)
+    }
+
+    /// The settings of each database that is named, in order; these when there are not several.
+    var each: [Settings] {
+        guard databases.databases.count > 1 else { return [self] }
+        return databases.databases.map { database in
+            var settings = self
+            settings.databases = DatabaseList(only: database)
+            settings.label = database.label
+            return settings
+        }
+    }
+
+    /// Refuses several databases.
+    ///
+    /// - Parameter reason: why one is needed.
+    func requireOne(_ reason: String = "this command uses one database") throws(CommandError) {
+        guard databases.databases.count > 1 else { return }
+        let labels = databases.databases.map(\.label).joined(separator: ", ")
+        throw .usage("several databases are named (\(labels)): \(reason), name it by --database")
     }
 
     /// The cache root where no setting names one.
@@ -53,8 +83,9 @@ struct Settings {
 
     /// The URL of the database. Starts and creates nothing.
     ///
-    /// - Throws: `CommandError` when no database is given and the embedded one is not running.
+    /// - Throws: `CommandError` when several are given, and when none is given and the embedded one is not running.
     func database() async throws -> String {
+        try requireOne()
         if let databaseURL { return databaseURL }
         return try await embeddedURL()
     }
@@ -106,6 +137,9 @@ struct Settings {
         configuration.maxWait = maxWait
         return PostgresJobQueue(configuration)
     }
+
+    /// Opens the only database; an unreachable one is an error at once.
+    func open() async throws -> OpenDatabase { OpenDatabase(label: label, queue: try await openQueue()) }
 
     /// The URL of a bucket as it is, else an absolute path.
     private static func cachePlace(_ text: String) -> String { BucketAddress.isBucket(text) ? text : absolute(text) }

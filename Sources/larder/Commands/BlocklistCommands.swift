@@ -14,17 +14,19 @@ extension Command {
         examples: ["larder blocklist list --json"],
         options: [Settings.databaseOption]
     ) { arguments in
-        let queue = try await Settings(arguments).openQueue()
-        var cursor = BlocklistCursor.start
-        while true {
-            let page = try await queue.blocklist(after: cursor)
-            for blocked in page {
-                try Console.show(
-                    blocked.json, arguments, "\(blocked.until)\t\(FailureLine.text(blocked.url, blocked.error))")
+        _ = try await DatabaseCalls.open(arguments) { database in
+            var cursor = BlocklistCursor.start
+            while true {
+                let page = try await database.queue.blocklist(after: cursor)
+                for blocked in page {
+                    try database.show(
+                        blocked.json, arguments, "\(blocked.until)\t\(FailureLine.text(blocked.url, blocked.error))")
+                }
+                guard let last = page.last else { return }
+                cursor = last.cursor
             }
-            guard let last = page.last else { return .done }
-            cursor = last.cursor
         }
+        return .done
     }
 
     static let blocklistAdd = Command(
@@ -39,13 +41,14 @@ extension Command {
         for url in urls where !BlockableURL.isURL(url) {
             throw CommandError.usage("blocklist add: '\(ShownURL.masked(url))' is not an http or https URL")
         }
-        let queue = try await Settings(arguments).openQueue()
-        for start in stride(from: 0, to: urls.count, by: PostgresJobQueue.maxBlockedURLs) {
-            try await block.add(Array(urls[start...].prefix(PostgresJobQueue.maxBlockedURLs)), to: queue)
-        }
-        for url in urls {
-            let line: JSONObject = ["url": ShownURL.text(url), "blocked": true]
-            try Console.show(line, arguments, "blocked: \(ShownURL.masked(url))")
+        _ = try await DatabaseCalls.open(arguments) { database in
+            for start in stride(from: 0, to: urls.count, by: PostgresJobQueue.maxBlockedURLs) {
+                try await block.add(Array(urls[start...].prefix(PostgresJobQueue.maxBlockedURLs)), to: database.queue)
+            }
+            for url in urls {
+                let line: JSONObject = ["url": ShownURL.text(url), "blocked": true]
+                try database.show(line, arguments, "blocked: \(ShownURL.masked(url))")
+            }
         }
         return .done
     }
@@ -58,20 +61,23 @@ extension Command {
         options: [Settings.databaseOption]
     ) { arguments in
         let urls = try BlockableURL.operands(of: arguments, "blocklist remove")
-        let queue = try await Settings(arguments).openQueue()
-        var code = ExitCode.done
-        for url in urls {
-            let wasBlocked = try await queue.unblock(url)
-            if !wasBlocked { code = .failed }
-            let shown = ShownURL.masked(url)
-            if wasBlocked || arguments.flag("json") {
+        var blocked: Set<Int> = []
+        _ = try await DatabaseCalls.open(arguments) { database in
+            for (index, url) in urls.enumerated() {
+                let wasBlocked = try await database.queue.unblock(url)
+                if wasBlocked { blocked.insert(index) }
                 let line: JSONObject = ["url": ShownURL.text(url), "removed": wasBlocked]
-                try Console.show(line, arguments, "removed: \(shown)")
-            } else {
-                Console.note("larder: \(shown) is not blocked")
+                if wasBlocked || arguments.flag("json") {
+                    try database.show(line, arguments, "removed: \(ShownURL.masked(url))")
+                }
             }
         }
-        return code
+        // Workers block a URL in their own database only, so one of several suffices.
+        let others = urls.indices.filter { !blocked.contains($0) }
+        if !arguments.flag("json") {
+            for index in others { Console.note("larder: \(ShownURL.masked(urls[index])) is not blocked") }
+        }
+        return others.isEmpty ? .done : .failed
     }
 
     static let blocklistClear = Command(
@@ -81,8 +87,10 @@ extension Command {
         options: [Confirmation.option, Settings.databaseOption]
     ) { arguments in
         try Confirmation.ask("remove all URLs from the blocklist", arguments, of: "blocklist clear")
-        let removed = try await Settings(arguments).openQueue().unblockAll()
-        try Console.show(["removed": removed], arguments, "\(removed.counted("URL")) removed")
+        _ = try await DatabaseCalls.open(arguments) { database in
+            let removed = try await database.queue.unblockAll()
+            try database.show(["removed": removed], arguments, "\(removed.counted("URL")) removed")
+        }
         return .done
     }
 
@@ -100,8 +108,8 @@ extension Command {
         let path = try arguments.operand("FILE", of: "blocklist import")
         var lines = try LineReader(path, hasComments: true)
         let name = path == "-" ? "standard input" : path
-        let queue = try await Settings(arguments).openQueue()
-        var blocked = 0
+        let databases = try await DatabaseCalls.open(arguments) { $0 }
+        var blocked = databases.map { _ in 0 }
         var refused = 0
         var chunk: [String] = []
         while true {
@@ -115,14 +123,18 @@ extension Command {
                 Console.note("larder: \(name), line \(lines.number): \(reason): \(LogValue.oneLine(start))")
             }
             if line == nil || chunk.count == PostgresJobQueue.maxBlockedURLs {
-                blocked += try await block.add(chunk, to: queue)
+                for (index, database) in databases.enumerated() {
+                    blocked[index] += try await block.add(chunk, to: database.queue)
+                }
                 chunk = []
             }
             if line == nil { break }
         }
-        try Console.show(
-            ["blocked": blocked, "refused": refused], arguments,
-            "\(blocked.counted("URL")) blocked" + (refused > 0 ? ", \(refused.counted("line")) refused" : ""))
+        for (database, blocked) in zip(databases, blocked) {
+            try database.show(
+                ["blocked": blocked, "refused": refused], arguments,
+                "\(blocked.counted("URL")) blocked" + (refused > 0 ? ", \(refused.counted("line")) refused" : ""))
+        }
         return refused == 0 ? .done : .failed
     }
 }

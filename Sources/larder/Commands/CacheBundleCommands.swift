@@ -32,7 +32,7 @@ extension Command {
         let place = try CachePlace(toExport: arguments)
         let naming = try NamingOption.naming(arguments)
         let isRenamed = place.store.naming.name != naming.name
-        let queue = try await Settings(arguments).openQueue()
+        let queue = try await Settings(arguments).finding(name).openQueue()
         var names = BundleNames(naming, queue)
         let batch = try await queue.id(ofBatch: name)
 

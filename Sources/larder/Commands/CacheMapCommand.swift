@@ -25,7 +25,7 @@ extension Command {
         let place = try CachePlace(arguments)
         var entries: [ManifestEntry] = []
         if let name = try arguments.value("batch") {
-            let queue = try await Settings(arguments).openQueue()
+            let queue = try await Settings(arguments).finding(name).openQueue()
             try await queue.forEachFile(of: try await queue.id(ofBatch: name), in: place) { _, _, entry in
                 if let entry { entries.append(entry) }
             }

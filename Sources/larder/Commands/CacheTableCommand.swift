@@ -41,7 +41,7 @@ extension Command {
         let devices: [String: ImageTableFormat.Devices] = ["phone": .phone, "pad": .pad, "all": .all]
         let device = try arguments.choice("devices", of: ["phone", "pad", "all"]) ?? "all"
         let mode = try arguments.choice("protection", of: ImageTableFormat.Protection.allCases.map { "\($0)" })
-        let queue = try await Settings(arguments).openQueue()
+        let queue = try await Settings(arguments).finding(name).openQueue()
         let batch = try await queue.progress(of: try await queue.batch(called: name))
         let variant = try arguments.value("variant")
         let shape = TableExport.Shape(

@@ -11,13 +11,16 @@ extension Command {
         examples: ["larder check"],
         options: [Settings.databaseOption]
     ) { arguments in
-        let violations = try await Settings(arguments).openQueue().check()
-        for found in violations {
-            let line: JSONObject = ["invariant": found.invariant, "subject": found.subject, "detail": found.detail]
-            try Console.show(
-                line, arguments,
-                "\(found.invariant): \(found.subject.map { "\($0): " } ?? "")\(found.detail)")
+        let areSound = try await DatabaseCalls.open(arguments) { database in
+            let violations = try await database.queue.check()
+            for found in violations {
+                let line: JSONObject = ["invariant": found.invariant, "subject": found.subject, "detail": found.detail]
+                try database.show(
+                    line, arguments,
+                    "\(found.invariant): \(found.subject.map { "\($0): " } ?? "")\(found.detail)")
+            }
+            return violations.isEmpty
         }
-        return violations.isEmpty ? .done : .failed
+        return areSound.allSatisfy(\.self) ? .done : .failed
     }
 }

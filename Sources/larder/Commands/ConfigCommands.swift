@@ -91,6 +91,11 @@ private enum ConfigText {
 
     /// A URL of a database without its password, however it is written.
     static func withoutPassword(_ url: String) -> String {
+        let words = url.split(whereSeparator: \.isWhitespace).map(String.init)
+        // Several databases.
+        if words.count > 1, words.allSatisfy(DatabaseList.isURL) {
+            return words.map(withoutPassword).joined(separator: " ")
+        }
         guard var parts = URLComponents(string: url), parts.scheme != nil else {
             return url.contains("password") ? "(hidden)" : url
         }
@@ -103,7 +108,8 @@ private enum ConfigText {
     static func faults(_ file: ConfigurationFile?, _ environment: [String: String]) -> [String] {
         let options = SettingTable.all.map(\.option)
         let checks: [(Arguments) throws -> Void] = [
-            { _ = try Limits.fetch($0) }, { _ = try Limits.resolver($0) }, { _ = try Limits.transcoders($0) },
+            { _ = try Settings.databases($0) }, { _ = try Limits.fetch($0) }, { _ = try Limits.resolver($0) },
+            { _ = try Limits.transcoders($0) },
             { _ = try StoreOptions.durability($0) }, { _ = try StoreOptions.permissions($0) },
             { _ = try ExpiryOptions.policy($0, age: nil) }, { _ = try EventLog($0) },
             { _ = try WorkerSetup.limits(of: $0) }, { _ = try WorkerEndpoint.address($0) },

@@ -137,11 +137,13 @@ extension Command {
                 return ([:], "")
             }
         }
-        let queue = try await Settings(arguments).openQueue()
-        if isPaused { try await queue.pause(queue: name) } else { try await queue.resume(queue: name) }
-        try Console.show(
-            ["queue": name, "paused": isPaused], arguments,
-            "queue \(name): \(isPaused ? "paused" : "resumed")")
+        _ = try await DatabaseCalls.open(arguments) { database in
+            let queue = database.queue
+            if isPaused { try await queue.pause(queue: name) } else { try await queue.resume(queue: name) }
+            try database.show(
+                ["queue": name, "paused": isPaused], arguments,
+                "queue \(name): \(isPaused ? "paused" : "resumed")")
+        }
         return .done
     }
 
@@ -152,7 +154,8 @@ extension Command {
         _ name: String, _ arguments: Arguments,
         _ body: (PostgresJobQueue, BatchReference) async throws -> (fields: JSONObject, text: String)
     ) async throws -> ExitCode {
-        let queue = try await Settings(arguments).openQueue()
+        let database = try await Settings(arguments).finding(name).open()
+        let queue = database.queue
         let batch = try await queue.batch(called: name)
         let change = try await body(queue, batch)
         let progress = try await queue.progress(of: batch)
@@ -160,7 +163,7 @@ extension Command {
             "batch": progress.displayName, "batchID": progress.id, "state": progress.state.rawValue,
             "open": progress.open,
         ]
-        try Console.show(
+        try database.show(
             line.merging(change.fields), arguments, "batch \(progress.title): \(change.text)\(progress.state.rawValue)")
         return .done
     }

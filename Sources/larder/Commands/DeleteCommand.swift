@@ -11,15 +11,17 @@ extension Command {
         examples: ["larder delete spring --yes", "larder delete nightly@-1"],
         options: [Confirmation.option, Settings.databaseOption]
     ) { arguments in
-        let queue = try await Settings(arguments).openQueue()
-        let batch = try await queue.batch(called: try arguments.operand("BATCH", of: "delete"))
+        let name = try arguments.operand("BATCH", of: "delete")
+        let database = try await Settings(arguments).finding(name).open()
+        let queue = database.queue
+        let batch = try await queue.batch(called: name)
         let progress = try await queue.progress(of: batch)
         try Confirmation.ask(
             "delete batch \(progress.title) with the records of \(progress.total.counted("item"))", arguments,
             of: "delete")
         // The batch that was asked about, also when its name has meanwhile got another run.
         try await queue.delete(.id(progress.id))
-        try Console.show(
+        try database.show(
             ["batch": progress.displayName, "batchID": progress.id, "deleted": true, "total": progress.total],
             arguments,
             "batch \(progress.title): \(progress.total.counted("item")), deleted")

@@ -23,6 +23,7 @@ extension Command {
         var checkup = Checkup(json: arguments.flag("json"))
         checkup.passed("larder", Larder.version)
         let settings = try Settings(arguments)
+        try settings.requireOne()
         try await checkup.codecs(try Limits.transcoders(arguments))
         checkup.authorities()
         if BucketAddress.isBucket(settings.cacheRoot) {

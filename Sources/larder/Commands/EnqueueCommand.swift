@@ -18,6 +18,8 @@ extension Command {
             in columns that a header names. meta is a JSON object of at most 4,096 bytes for records and reports, name
             becomes its field. Empty lines and lines that begin with # are skipped. A line that cannot be read is
             reported with file and line number, and is no item; the exit code is then 1.
+            Of several databases the one that has the name is used, a new name goes to one by its hash, and a batch
+            without a name to any.
             """,
         examples: [
             "larder enqueue https://example.com/a.jpg --batch spring",
@@ -67,7 +69,8 @@ extension Command {
         var source =
             cached == nil
             ? try await URLSource(arguments, command: "enqueue", bad: bad, until: stop) : URLSource()
-        let queue = try await Settings(arguments).openQueue(starting: !isDryRun)
+        let settings = try await Settings(arguments).placing(options.template.batch)
+        let queue = try await settings.openQueue(starting: !isDryRun)
         if let cached {
             // No batch is opened when there is nothing to enqueue.
             guard let found = try await CachedOriginals.source(cached, arguments, options, queue) else { return .done }
@@ -78,10 +81,11 @@ extension Command {
         func show(_ item: ListItem, _ answer: EnqueueAnswer, _ batch: Int64?) throws {
             totals[answer.kind.rawValue, default: 0] += 1
             if json {
-                try Console.json([
+                let line: JSONObject = [
                     "url": ShownURL.text(item.url), "batch": name ?? batch.map(String.init), "batchID": batch,
                     "answer": answer.kind.rawValue, "job": answer.job, "error": answer.error,
-                ])
+                ]
+                try Console.json(line.of(settings.label))
             } else if let error = answer.error {
                 Console.note("larder: \(item.place)\(PrintableText.text(FailureLine.text(item.url, error)))")
             } else if isDryRun {
@@ -97,6 +101,7 @@ extension Command {
             let batch = try await stream.all(from: &source, leavingOpen: arguments.flag("open"), answered: show)
             title = "batch \(BatchProgress.title(name, batch))"
         }
+        if let label = settings.label { title += " in \(label)" }
         let isGood = totals["blocked"] == nil && totals["invalid"] == nil && bad.count == 0
         if !json, !isGood || isDryRun || !arguments.flag(Quiet.name) {
             let parts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }

@@ -13,9 +13,7 @@ extension Command {
             Option("warnings", "end with exit code 1 for a warning, too"), Settings.databaseOption,
         ]
     ) { arguments in
-        let queue = try await Settings(arguments).openQueue()
-        return try await HealthLine.showAll(
-            of: queue, arguments, failing: arguments.flag("warnings") ? [.error, .warning] : [.error])
+        try await HealthLine.showAll(arguments, failing: arguments.flag("warnings") ? [.error, .warning] : [.error])
     }
 
     static let metrics = Command(

@@ -8,14 +8,16 @@ extension Command {
         examples: ["larder origin list"],
         options: [Settings.databaseOption]
     ) { arguments in
-        for held in try await Settings(arguments).openQueue().heldOrigins() {
-            let seconds = Int(held.remaining.components.seconds)
-            let failure = held.failure
-            let error = failure.map { "\t\($0.domain) \($0.code)" } ?? ""
-            let state = held.isGivenUp ? ", given up" : ""
-            try Console.show(
-                held.json, arguments,
-                "\(held.origin)\t\(held.reason.rawValue)\(state)\t\(seconds) s\(error)")
+        _ = try await DatabaseCalls.open(arguments) { database in
+            for held in try await database.queue.heldOrigins() {
+                let seconds = Int(held.remaining.components.seconds)
+                let failure = held.failure
+                let error = failure.map { "\t\($0.domain) \($0.code)" } ?? ""
+                let state = held.isGivenUp ? ", given up" : ""
+                try database.show(
+                    held.json, arguments,
+                    "\(held.origin)\t\(held.reason.rawValue)\(state)\t\(seconds) s\(error)")
+            }
         }
         return .done
     }
@@ -28,9 +30,10 @@ extension Command {
     ) { arguments in
         let length = try arguments.duration("for") ?? .seconds(3600)
         let operands = try arguments.operands("URL", of: "origin hold")
-        let queue = try await Settings(arguments).openQueue()
-        for operand in operands { try await queue.holdOrigin(operand, for: length) }
-        if arguments.flag("json") { try Console.json(["held": operands.count]) }
+        _ = try await DatabaseCalls.open(arguments) { database in
+            for operand in operands { try await database.queue.holdOrigin(operand, for: length) }
+            if arguments.flag("json") { try Console.json((["held": operands.count] as JSONObject).of(database.label)) }
+        }
         return .done
     }
 
@@ -41,15 +44,19 @@ extension Command {
         options: [Settings.databaseOption]
     ) { arguments in
         let operands = try arguments.operands()
-        let queue = try await Settings(arguments).openQueue()
-        let held = try await HeldOriginLine.visible(in: queue)
-        var cleared = 0
-        if operands.isEmpty { cleared = try await queue.clearOrigin() }
-        for operand in operands { cleared += try await queue.clearOrigin(operand) }
-        try Console.show(["cleared": cleared], arguments, "\(cleared.counted("origin")) cleared")
-        if !arguments.flag("json") {
-            let rest = Set(try await HeldOriginLine.visible(in: queue).map(\.origin))
-            for line in HeldOriginLine.deferred(held.filter { !rest.contains($0.origin) }) { Console.line(line) }
+        _ = try await DatabaseCalls.open(arguments) { database in
+            let queue = database.queue
+            let held = try await HeldOriginLine.visible(in: queue)
+            var cleared = 0
+            if operands.isEmpty { cleared = try await queue.clearOrigin() }
+            for operand in operands { cleared += try await queue.clearOrigin(operand) }
+            try database.show(["cleared": cleared], arguments, "\(cleared.counted("origin")) cleared")
+            if !arguments.flag("json") {
+                let rest = Set(try await HeldOriginLine.visible(in: queue).map(\.origin))
+                for line in HeldOriginLine.deferred(held.filter { !rest.contains($0.origin) }) {
+                    Console.line(database.column + line)
+                }
+            }
         }
         return .done
     }

@@ -8,12 +8,14 @@ extension Command {
         examples: ["larder pipeline list"],
         options: [Settings.databaseOption]
     ) { arguments in
-        for stored in try await Settings(arguments).openQueue().pipelines() {
-            let names = try Pipeline(json: stored.spec.utf8).variants.map(\.name)
-            try Console.show(
-                ["name": stored.name, "version": stored.version, "variants": names], arguments,
-                "\(stored.name): version \(stored.version), "
-                    + (names.isEmpty ? "no variants" : names.joined(separator: ", ")))
+        _ = try await DatabaseCalls.open(arguments) { database in
+            for stored in try await database.queue.pipelines() {
+                let names = try Pipeline(json: stored.spec.utf8).variants.map(\.name)
+                try database.show(
+                    ["name": stored.name, "version": stored.version, "variants": names], arguments,
+                    "\(stored.name): version \(stored.version), "
+                        + (names.isEmpty ? "no variants" : names.joined(separator: ", ")))
+            }
         }
         return .done
     }
@@ -53,9 +55,12 @@ extension Command {
     ) { arguments in
         let name = try pipelineName(arguments, "pipeline set")
         let pipeline = try pipeline(named: name, arguments)
-        let stored = try await Settings(arguments).openQueue().setPipeline(name: name, spec: pipeline.canonicalJSON)
-        try Console.show(
-            ["name": stored.name, "version": stored.version], arguments, "\(stored.name): version \(stored.version)")
+        _ = try await DatabaseCalls.open(arguments) { database in
+            let stored = try await database.queue.setPipeline(name: name, spec: pipeline.canonicalJSON)
+            try database.show(
+                ["name": stored.name, "version": stored.version], arguments,
+                "\(stored.name): version \(stored.version)")
+        }
         return .done
     }
 

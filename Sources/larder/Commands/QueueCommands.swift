@@ -7,8 +7,10 @@ extension Command {
         examples: ["larder queue list"],
         options: [Settings.databaseOption]
     ) { arguments in
-        for queue in try await Settings(arguments).openQueue().queues() {
-            try Console.show(queue.json, arguments, QueueLine.text(queue))
+        _ = try await DatabaseCalls.open(arguments) { database in
+            for queue in try await database.queue.queues() {
+                try database.show(queue.json, arguments, QueueLine.text(queue))
+            }
         }
         return .done
     }
@@ -17,9 +19,9 @@ extension Command {
         words: ["queue", "limit"], operands: "NAME",
         summary: "Limit the jobs of a queue that all workers together run at once or claim per second",
         discussion: """
-            Both limits are set: one that is not given is removed. While more jobs run than a lowered --max-running
-            allows, none is claimed; running jobs continue. As many jobs as --max-rate, and at least one, may be claimed
-            at once.
+            Both limits are set: one that is not given is removed. They hold in each database by itself. While more
+            jobs run than a lowered --max-running allows, none is claimed; running jobs continue. As many jobs as
+            --max-rate, and at least one, may be claimed at once.
             """,
         examples: ["larder queue limit nightly --max-running 20 --max-rate 5", "larder queue limit nightly"],
         options: [
@@ -36,10 +38,12 @@ extension Command {
             }
             return rate
         }
-        try await Settings(arguments).openQueue().limitQueue(name, maxRunning: running, maxRate: rate)
-        try Console.show(
-            ["queue": name, "maxRunning": running, "maxRate": rate], arguments,
-            "queue \(name): \(QueueLine.limits(running, rate))")
+        _ = try await DatabaseCalls.open(arguments) { database in
+            try await database.queue.limitQueue(name, maxRunning: running, maxRate: rate)
+            try database.show(
+                ["queue": name, "maxRunning": running, "maxRate": rate], arguments,
+                "queue \(name): \(QueueLine.limits(running, rate))")
+        }
         return .done
     }
 }

@@ -13,7 +13,8 @@ extension Command {
             one file of at most 5 MB with charts and small pictures that needs no other file. Failures that were discarded
             are counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, cache
             key and path in the cache, without passwords and signatures; JSON as one object per job, with exact keys.
-            --mail writes a message with the text and the HTML file for sendmail -t.
+            --mail writes a message with the text and the HTML file for sendmail -t. With --since and several databases, text
+            and JSON have the report of each in turn.
             """,
         examples: [
             "larder report spring", "larder report spring --format html -o spring.html",
@@ -39,16 +40,26 @@ extension Command {
         guard address == nil || format == .text && !listsFiles else {
             throw CommandError.usage("report: --mail has the text and the HTML file; no --format, --json and --files")
         }
-        let source = try await ReportSource(arguments)
-        if arguments.flag(Quiet.name), source.isWell { return .done }
+        var calls = try DatabaseCalls(arguments)
+        var sources = try await ReportSource.all(arguments, &calls)
+        if arguments.flag(Quiet.name) { sources.removeAll(where: \.isWell) }
+        guard let source = sources.first else {
+            try calls.end()
+            return .done
+        }
+        let isOfSeveral = sources.contains { !$0.isOfOneBatch && $0.database != nil }
+        guard !isOfSeveral || address == nil && (format == .text || format == .json) else {
+            throw CommandError.usage(
+                "report: with --since, a report on several databases is text or JSON; name one of them by --database")
+        }
         let output = try ReportOutput(try arguments.value("output"))
-        if let address {
+        if isOfSeveral {
+            for source in sources { try await write(source, format, listsFiles: listsFiles, output) }
+        } else if let address {
             try output.write(try ReportMail(address: address, page: try await source.page()).text())
         } else {
             switch format {
-            case .text where listsFiles, .json where listsFiles: try await writeFiles(source, format, output)
-            case .text: try await writeText(source, output)
-            case .json: try await writeJSON(source, output)
+            case .text, .json: try await write(source, format, listsFiles: listsFiles, output)
             case .html: try output.write(try await source.page().text())
             case .csv:
                 try output.write(ReportCSV.header)
@@ -60,7 +71,21 @@ extension Command {
             }
         }
         try output.keep()
+        try calls.end()
         return .done
+    }
+
+    private static func write(
+        _ source: ReportSource, _ format: ReportFormat, listsFiles: Bool, _ output: ReportOutput
+    ) async throws {
+        if listsFiles {
+            try await writeFiles(source, format, output)
+        } else if format == .json {
+            try await writeJSON(source, output)
+        } else {
+            if let database = source.database { try output.write("database \(database)\n") }
+            try await writeText(source, output)
+        }
     }
 
     private static func writeText(_ source: ReportSource, _ output: ReportOutput) async throws {
@@ -81,7 +106,7 @@ extension Command {
     private static func writeJSON(_ source: ReportSource, _ output: ReportOutput) async throws {
         let findings = try await source.findings()
         for report in source.reports {
-            var object = report.json
+            var object = report.json.of(source.database)
             if source.isOfOneBatch { object["statistics"] = findings?.json }
             try output.write(try JSONLine.text(object) + "\n")
         }
@@ -89,7 +114,7 @@ extension Command {
         var all = ReportCounts(source.reports).json
         all["batches"] = source.reports.map(\.progress.id)
         all["statistics"] = findings?.json
-        try output.write(try JSONLine.text(all) + "\n")
+        try output.write(try JSONLine.text(all.of(source.database)) + "\n")
     }
 
     private static func writeFiles(_ source: ReportSource, _ format: ReportFormat, _ output: ReportOutput) async throws

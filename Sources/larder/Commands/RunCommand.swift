@@ -12,7 +12,7 @@ extension Command {
         discussion: """
             Only jobs of these URLs run; a job that another batch also needs is completed for both. --json prints a line per
             job as it ends, with paths relative to the cache root, and the report as the last line. The exit code is 1 when
-            an item failed.
+            an item failed. Of several databases one is used, as 'enqueue' chooses it.
             """,
         examples: [
             "larder run https://example.com/a.jpg https://example.com/b.png",
@@ -37,7 +37,7 @@ extension Command {
         await Signals.deliver(to: stop)
         let bad = BadLines(json: json)
         var source = try await URLSource(arguments, command: "run", bad: bad, until: stop)
-        let settings = try Settings(arguments)
+        let settings = try await Settings(arguments).placing(options.template.batch)
         let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         let queue = try await settings.openQueue(
@@ -99,22 +99,23 @@ extension Command {
             if report.progress.open > 0 {
                 try await noteLeft(
                     report.progress.open, of: batch, named: options.template.batch ?? "\(batch)", stop, in: queue,
-                    with: repeated(arguments))
+                    with: repeated(arguments, settings))
             }
             // Another worker may have completed the jobs that were left at the time limit.
             var ended = summary
             ended.left = report.progress.open > 0 ? .work : .nothing
             let someFailed = report.progress.skipped > 0 || report.progress.open > 0 || bad.count > 0
             if json {
-                try Console.json(report.json)
+                try Console.json(report.json.of(settings.label))
             } else if !isQuiet || someFailed {
+                if let label = settings.label { Console.line("database \(label)") }
                 Console.write(TextReport.text(report))
             }
             return ExitCode(ended, someFailed: someFailed)
         } catch {
             let name = options.template.batch ?? "\(batch)"
             throw CommandError(error).adding(
-                "batch \(name) is sealed; 'larder work' continues with its open items\(repeated(arguments))")
+                "batch \(name) is sealed; 'larder work' continues with its open items\(repeated(arguments, settings))")
         }
     }
 
@@ -128,7 +129,8 @@ extension Command {
     }
 
     /// The options that the next commands need again. Their values are not repeated: a URL may have a password.
-    private static func repeated(_ arguments: Arguments) -> String {
+    private static func repeated(_ arguments: Arguments, _ settings: Settings) -> String {
+        if let label = settings.label { return ", with --database for \(label)" }
         let given = ["database", "cache"].filter(arguments.isGiven).map { "--" + $0 }
         return given.isEmpty ? "" : ", with the same " + given.joined(separator: " and ")
     }

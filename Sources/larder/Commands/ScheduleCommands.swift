@@ -10,8 +10,10 @@ extension Command {
         examples: ["larder schedule list"],
         options: [Settings.databaseOption]
     ) { arguments in
-        for schedule in try await Settings(arguments).openQueue().schedules() {
-            try Console.show(schedule.json, arguments, ScheduleLine.text(schedule))
+        _ = try await DatabaseCalls.open(arguments) { database in
+            for schedule in try await database.queue.schedules() {
+                try database.show(schedule.json, arguments, ScheduleLine.text(schedule))
+            }
         }
         return .done
     }

@@ -11,7 +11,8 @@ extension Command {
             --token-file, or --user-header behind a proxy that authenticates its users, and so does --allow-changes. There is
             no TLS: use a proxy. The API is under /api/v1, described by /api/v1/openapi.json. The database login decides what
             can be read and changed: larder_reader suffices to look, changes need larder_admin. With --allow-changes the page
-            Preview makes variants of an image as a worker with the same options would, and stores nothing.
+            Preview makes variants of an image as a worker with the same options would, and stores nothing. Of several
+            databases each has its dashboard below /databases/N/, and the first page has the batches of all.
             """,
         examples: ["larder serve", "larder serve --listen :8090 --token-file /etc/larder/token --allow-changes"],
         options: [
@@ -29,19 +30,30 @@ extension Command {
         let access = try DashboardAccess(arguments, address)
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
-        let queue = try await Settings(arguments).openQueue(starting: true, maxWait: WorkerSetup.maxWait)
+        var calls = try DatabaseCalls(arguments)
+        let databases = try await calls.each { settings in
+            OpenDatabase(
+                label: settings.label,
+                queue: try await settings.openQueue(starting: true, maxWait: WorkerSetup.maxWait))
+        }
+        try calls.end()
         let place = address.isLoopback || arguments.flag("serve-cache") ? try CachePlace(arguments) : nil
         let preview = try DashboardPreview(
             arguments, place: place, fetching: try Limits.fetch(arguments),
             transcoding: try Limits.transcoders(arguments))
-        let dashboard = Dashboard(queue: queue, access: access, place: place, preview: preview) {
-            Console.note("larder: \($0)")
+        let members = databases.map { database in
+            let prefix = "larder: " + (database.label.map { "\($0): " } ?? "")
+            let dashboard = Dashboard(queue: database.queue, access: access, place: place, preview: preview) {
+                Console.note(prefix + $0)
+            }
+            return DashboardSet.Member(label: database.label ?? "", dashboard: dashboard)
         }
+        let set = DashboardSet(members: members)
         // At most one request per connection waits here.
         let (requests, waiting) = AsyncStream.makeStream(
             of: (HTTPRequest, HTTPReply).self, bufferingPolicy: .bufferingOldest(HTTPEndpoint.connections))
         let server = try await HTTPEndpoint(
-            address, header: access.userHeader, longestBody: { dashboard.longestBody(of: $0) }
+            address, header: access.userHeader, longestBody: { set.longestBody(of: $0) }
         ) { waiting.yield(($0, $1)) }
         let text = "http://\(address.host == "0.0.0.0" ? Machine.host : address.host):\(server.port)/"
         try Console.show(["url": text, "port": Int(server.port)], arguments, text)
@@ -50,7 +62,7 @@ extension Command {
                 await withDiscardingTaskGroup { group in
                     for await (request, reply) in requests {
                         group.addTask {
-                            let answer = await dashboard.answer(request)
+                            let answer = await set.answer(request)
                             guard let send = answer.stream else { return reply.send(answer) }
                             guard let stream = reply.stream(answer) else { return }
                             await send(stream)
@@ -60,11 +72,11 @@ extension Command {
                 }
             }
             await stop.wait()
-            queue.end(by: .now + .seconds(5))
+            for database in databases { database.queue.end(by: .now + .seconds(5)) }
             await server.close()
             waiting.finish()
         }
-        await queue.close()
+        for database in databases { await database.queue.close() }
         Signals.release()
         return .done
     }

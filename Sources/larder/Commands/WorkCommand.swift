@@ -19,6 +19,7 @@ extension Command {
             A second drain of the queue into the same cache on the same machine does nothing, says so and ends with exit
             code 0, so that a cron job that takes longer than its interval does not run twice. Drains on other machines
             share the work, as do those with --parallel.
+            A worker serves one database.
             SIGHUP reads the configuration files again: credential profiles and the log level change at once, other settings
             with a restart.
             """,
@@ -39,6 +40,7 @@ extension Command {
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
+        try settings.requireOne("a worker serves one database, start one for each")
         let expiry = try ExpiryOptions.policy(arguments, age: nil)
         if BucketAddress.isBucket(settings.cacheRoot), expiry.maxAge != nil || expiry.maxSize > 0 {
             throw CommandError.usage(

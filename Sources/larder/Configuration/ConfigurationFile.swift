@@ -66,7 +66,7 @@ struct ConfigurationFile: Sendable {
                 case ("origins", 2...) where entry.path.count == 3 || entry.value == .table:
                     try addHost(entry)
                 case ("database", 2...) where entry.path[1] == SettingTable.databaseURL.key && entry.isReference:
-                    if entry.value != .table { add(try references.value(entry), SettingTable.databaseURL, place) }
+                    if entry.value != .table { try add(references.value(entry), SettingTable.databaseURL, place) }
                 default: try addSetting(entry, place)
                 }
             } catch {
@@ -93,13 +93,21 @@ struct ConfigurationFile: Sendable {
             let near = SettingTable.near(key, section).map { "; did you mean '\($0)'?" } ?? ""
             throw .usage("\(name) is not a setting\(near)")
         }
-        add(try Self.text(of: entry, for: setting), setting, place)
+        try add(Self.text(of: entry, for: setting), setting, place)
     }
 
-    private mutating func add(_ text: String, _ setting: SettingTable.Setting, _ place: String) {
+    private mutating func add(
+        _ text: String, _ setting: SettingTable.Setting, _ place: String
+    ) throws(CommandError) {
         // The elements of an array follow each other; a value of an earlier file is replaced.
         let before = values[setting.variable].flatMap { $0.file == files.last ? $0.text : nil }
-        let joined = setting.option.isRepeatable ? [before, text].compactMap(\.self).joined(separator: ",") : text
+        let elements = setting.option.isRepeatable ? [before, text].compactMap(\.self) : [text]
+        let isDatabase = setting.option.name == SettingTable.databaseURL.option.name
+        if isDatabase, elements.count > 1, !elements.allSatisfy(DatabaseList.isURL) {
+            throw .usage("\(setting.name): the elements of a list must be URLs, postgresql://…")
+        }
+        // A URL of a database may have commas.
+        let joined = elements.joined(separator: isDatabase ? " " : ",")
         values[setting.variable] = Value(text: joined, file: files.last ?? "", place: place)
     }
 

@@ -38,10 +38,16 @@ struct Dashboard: Sendable {
 
     /// The answer to a request. Errors of the database are answers, too.
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
-        var answer = await unguarded(request)
-        answer.headers += Self.headers.filter { own in !answer.headers.contains { $0.name == own.name } }
+        var answer = Self.protected(await unguarded(request))
         // The pages show buttons only where these work.
         answer.headers.append(("Larder-Changes", access.allowsChanges ? "allowed" : "refused"))
+        return answer
+    }
+
+    /// With the headers that keep a browser to what the dashboard itself sends.
+    static func protected(_ answer: HTTPAnswer) -> HTTPAnswer {
+        var answer = answer
+        answer.headers += headers.filter { own in !answer.headers.contains { $0.name == own.name } }
         return answer
     }
 

@@ -15,6 +15,13 @@ struct DashboardCall: Sendable {
     ///
     /// - Throws: wrong usage when it is not a number in the range.
     func number(_ name: String, in range: ClosedRange<Int>, default value: Int) throws(CommandError) -> Int {
+        try Self.number(name, of: request, in: range, default: value)
+    }
+
+    /// The same of a request that is no call.
+    static func number(
+        _ name: String, of request: HTTPRequest, in range: ClosedRange<Int>, default value: Int
+    ) throws(CommandError) -> Int {
         guard let text = request.arguments[name] else { return value }
         guard let number = Int(text), range.contains(number) else {
             throw .usage(

@@ -1,7 +1,7 @@
 /// The files that a browser loads. They contain no data: the script reads it from the API.
 enum DashboardFile {
     static let all: [String: HTTPAnswer] = [
-        "/": HTTPAnswer(type: "text/html; charset=utf-8", body: Array(page.utf8)),
+        "/": page(),
         "/style.css": HTTPAnswer(type: "text/css; charset=utf-8", body: Array(PageStyle.text.utf8)),
         "/script.js": HTTPAnswer(
             type: "text/javascript; charset=utf-8",
@@ -12,7 +12,16 @@ enum DashboardFile {
         "/favicon.ico": HTTPAnswer(status: 204, body: []),
     ]
 
-    private static let page = """
+    /// The page of the dashboard.
+    ///
+    /// - Parameter number: that of its database, when it is below the page of several.
+    static func page(of number: Int? = nil) -> HTTPAnswer {
+        let title = number.map { "<a href=\"../../\">Larder</a>, database \($0)" } ?? "Larder"
+        let text = html.replacing("<strong>Larder</strong>", with: "<strong>\(title)</strong>")
+        return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(text.utf8))
+    }
+
+    private static let html = """
         <!doctype html>
         <html lang="en">
         <meta charset="utf-8">

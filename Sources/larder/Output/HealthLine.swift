@@ -15,21 +15,24 @@ struct HealthLine {
 
     var json: JSONObject { ["severity": severity.rawValue, "what": what, "detail": detail, "hint": hint] }
 
-    func show(_ arguments: Arguments) throws {
-        try Console.show(json, arguments, "\(severity.rawValue): \(text)")
+    func show(_ arguments: Arguments, in database: OpenDatabase) throws {
+        try database.show(json, arguments, "\(severity.rawValue): \(text)")
     }
 }
 
 extension HealthLine {
-    /// Prints what is wrong, the most severe first.
+    /// Prints what is wrong, the most severe of a database first.
     ///
     /// - Parameter severities: those of findings for which the exit code is 1; of an error by default.
     static func showAll(
-        of queue: PostgresJobQueue, _ arguments: Arguments, failing severities: [HealthFinding.Severity] = [.error]
+        _ arguments: Arguments, failing severities: [HealthFinding.Severity] = [.error]
     ) async throws -> ExitCode {
-        let lines = try await all(of: queue)
-        if lines.isEmpty && !arguments.flag("json") { Console.line("nothing is wrong") }
-        for line in lines { try line.show(arguments) }
+        let lines = try await DatabaseCalls.open(arguments) { database in
+            let lines = try await all(of: database.queue)
+            if lines.isEmpty && !arguments.flag("json") { Console.line(database.column + "nothing is wrong") }
+            for line in lines { try line.show(arguments, in: database) }
+            return lines
+        }.flatMap(\.self)
         return lines.contains { severities.contains($0.severity) } ? .failed : .done
     }
 

@@ -4,30 +4,39 @@ import JobQueue
 
 /// Prints the progress of batches on standard output.
 struct StatusView {
+    /// A batch, and its database when there are several.
+    struct Line {
+        let database: String?
+        let batch: BatchProgress
+
+        /// Numbers of batches are those of a database.
+        var id: String { "\(batch.id) \(database ?? "")" }
+    }
+
     let json: Bool
     let isTerminal: Bool
     /// Why jobs wait, below the batches; not in JSON and not where lines are not redrawn.
     var waits: () async throws -> [String] = { [] }
-    let read: () async throws -> [BatchProgress]
+    let read: () async throws -> [Line]
 
     /// Prints the batches once; true when one is open and the output is text.
     func show() async throws -> Bool {
-        let batches = try await read()
-        for batch in batches { Console.write(try text(batch)) }
-        return !json && batches.contains { !$0.isOver }
+        let lines = try await read()
+        for line in lines { Console.write(try text(line)) }
+        return !json && lines.contains { !$0.batch.isOver }
     }
 
     /// Prints the batches until all are over: lines that are redrawn on a terminal, elsewhere each batch that changed.
     func follow(interval: Duration) async throws {
-        var last: [Int64: String] = [:]
-        var rates: [Int64: RecentRate] = [:]
+        var last: [String: String] = [:]
+        var rates: [String: RecentRate] = [:]
         var drawn = 0
         let waiting = ThreadPool(name: "status", threads: 1)
         while true {
             let batches = try await read()
-            let texts = try batches.map { batch in
-                let rate = rates[batch.id, default: RecentRate()].update(batch.finished, at: .now)
-                return (batch.id, try text(batch, rate: rate))
+            let texts = try batches.map { line in
+                let rate = rates[line.id, default: RecentRate()].update(line.batch.finished, at: .now)
+                return (line.id, try text(line, rate: rate))
             }
             if isTerminal && !json {
                 let page = texts.map(\.1) + (try await waits()).prefix(10).map { PrintableText.text($0) + "\n" }
@@ -39,15 +48,17 @@ struct StatusView {
                 for (batch, text) in texts where last[batch] != text { Console.write(text) }
             }
             last = Dictionary(texts) { first, _ in first }
-            if batches.allSatisfy(\.isOver) { return }
+            if batches.allSatisfy(\.batch.isOver) { return }
             // Nothing may be written for long, which would show that the reader has ended.
             if await waiting.run({ Console.readerEnds(within: interval) }) { return Console.endAsUnread() }
         }
     }
 
-    private func text(_ batch: BatchProgress, rate: Double? = nil) throws -> String {
-        if json { return try JSONLine.text(batch.json) + "\n" }
-        return ProgressText.status(batch, rate: rate, width: isTerminal ? Console.columns(STDOUT_FILENO) : nil)
+    private func text(_ line: Line, rate: Double? = nil) throws -> String {
+        if json { return try JSONLine.text(line.batch.json.of(line.database)) + "\n" }
+        let column = line.database.map { "\($0)  " } ?? ""
+        let width = isTerminal ? Console.columns(STDOUT_FILENO) - TerminalCells.count(column) : nil
+        return column + ProgressText.status(line.batch, rate: rate, width: width)
     }
 
     /// The lines of `page`, cut to the size of the terminal: lines that have scrolled away cannot be redrawn.

@@ -10,23 +10,36 @@ struct ReportSource {
     private let thumbnails: Int
     /// The time as given; nil for a report on one batch.
     private let since: String?
+    /// How the report names the database; nil unless it is one of several.
+    let database: String?
 
     /// A report on one batch.
     init(_ report: BatchReport, in queue: PostgresJobQueue, _ place: CachePlace?, thumbnails: Int) {
         (self.queue, reports, self.place, self.thumbnails, since) = (queue, [report], place, thumbnails, nil)
+        database = nil
     }
 
-    /// Reads the counts of BATCH, or of the batches that were opened within `--since`.
-    init(_ arguments: Arguments) async throws {
+    /// Reads the counts of BATCH, or those of the batches of each database that were opened within `--since`.
+    ///
+    /// - Parameter calls: those on the databases, which have read the others when there was an error in one.
+    static func all(_ arguments: Arguments, _ calls: inout DatabaseCalls) async throws -> [ReportSource] {
+        if try arguments.duration("since") != nil {
+            guard try arguments.operands().isEmpty else {
+                throw CommandError.usage("report: BATCH and --since exclude each other")
+            }
+            return try await calls.each { try await ReportSource(arguments, $0) }
+        }
+        let name = try arguments.operand("BATCH or --since", of: "report")
+        return [try await ReportSource(arguments, try await Settings(arguments).finding(name))]
+    }
+
+    private init(_ arguments: Arguments, _ settings: Settings) async throws {
         thumbnails = try arguments.number("thumbnails", in: 0...5_000) ?? Self.thumbnails
         since = try arguments.value("since")
         let age = try arguments.duration("since")
-        if age != nil, try !arguments.operands().isEmpty {
-            throw CommandError.usage("report: BATCH and --since exclude each other")
-        }
         let name = age == nil ? try arguments.operand("BATCH or --since", of: "report") : ""
         place = try CachePlace(ifPresent: arguments)
-        queue = try await Settings(arguments).openQueue()
+        (queue, database) = (try await settings.openQueue(), settings.label)
         var reports: [BatchReport] = []
         if let age {
             for batch in try await queue.batches(openedWithin: age) {
