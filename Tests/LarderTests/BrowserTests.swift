@@ -1,4 +1,5 @@
 import Foundation
+import JobQueue
 import TestSupport
 import Testing
 
@@ -121,9 +122,27 @@ struct BrowserTests {
         }
     }
 
+    @Test func `the page of several databases has the batches of all, and leads to each`() async throws {
+        let scene = try await Scene()
+        let second = try await TemporaryDatabase.make(template: "migrated") { url in
+            try await Migrator(.init(databaseURL: url)).migrate()
+        }
+        let names = ["first", "<script>alert(1)</script>"]
+        for (name, url) in zip(names, [scene.database.url, second.url]) {
+            let enqueue = ["enqueue", "--database", url, "--batch", name, scene.origin.url("/a.jpg")]
+            #expect(try await scene.larder(enqueue).run().code == 0)
+        }
+        try await serving(scene, ["--database", scene.database.url, "--database", second.url]) { address in
+            let found = try await faults("databases.py", [address] + names)
+            #expect(found.isEmpty, "\(found)")
+        }
+    }
+
     /// Runs `body` with the address of `larder serve`.
-    private func serving(_ scene: Scene, _ body: (String) async throws -> Void) async throws {
-        let process = try scene.larder(["serve", "--listen", "127.0.0.1:0", "--json"]).start()
+    private func serving(
+        _ scene: Scene, _ options: [String] = [], _ body: (String) async throws -> Void
+    ) async throws {
+        let process = try scene.larder(["serve", "--listen", "127.0.0.1:0", "--json"] + options).start()
         @Sendable func port() -> Int? {
             String(decoding: process.outputSoFar, as: UTF8.self).firstMatch(of: /"port":(\d+)/).flatMap { Int($0.1) }
         }

@@ -10,14 +10,6 @@ enum DashboardLive {
         const retryPause = 2000;
         let shown = "", timer = null;
 
-        function tokenForm() {
-          const input = make("input", { type: "password", id: "token", autocomplete: "off", required: "" });
-          return make("form", {
-            onsubmit: (event) => { event.preventDefault(); sessionStorage.setItem(tokenKey, input.value.trim()); show(); },
-          }, make("h1", {}, "Token"), make("p", {}, make("label", { for: "token" }, "The token of this dashboard ")),
-            make("p", { class: "actions" }, input, make("button", { class: "primary" }, "Open")));
-        }
-
         function unfollow() {
           live.control?.abort();
           live.control = null;

@@ -30,6 +30,15 @@ enum DashboardScript {
           return fetch(path, options);
         }
 
+        /** Asks for the token, and then shows the page. */
+        function tokenForm() {
+          const input = make("input", { type: "password", id: "token", autocomplete: "off", required: "" });
+          return make("form", {
+            onsubmit: (event) => { event.preventDefault(); sessionStorage.setItem(tokenKey, input.value.trim()); show(); },
+          }, make("h1", {}, "Token"), make("p", {}, make("label", { for: "token" }, "The token of this dashboard ")),
+            make("p", { class: "actions" }, input, make("button", { class: "primary" }, "Open")));
+        }
+
         /** A change, when there is a body; else what the server's events said last, or the answer to a request. */
         async function call(path, body) {
           if (!body) live.wanted.add(path);

@@ -11,6 +11,9 @@ struct DashboardSet: Sendable {
 
     /// In the order of the databases. All have the same access.
     let members: [Member]
+    private let answers = DashboardAnswers()
+
+    init(members: [Member]) { self.members = members }
 
     /// How long the body of a request may be.
     func longestBody(of request: HTTPRequest) -> Int {
@@ -60,7 +63,9 @@ struct DashboardSet: Sendable {
         case "/api/v1/batches":
             do {
                 _ = try members.first?.dashboard.access.user(of: request)
-                return HTTPAnswer.json(200, try await batches(request))
+                return try await answers.answer(to: request, lasting: .seconds(1)) {
+                    HTTPAnswer.json(200, try await batches(request))
+                }
             } catch let refusal as DashboardAccess.Refusal {
                 return HTTPAnswer.failure(refusal.status, .usage(refusal.message))
             } catch {
