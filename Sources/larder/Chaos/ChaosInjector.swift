@@ -71,9 +71,9 @@ struct ChaosInjector: Sendable {
             case .originDrop, .originDelay, .originHalfOpen:
                 await disturb(originProxies[fault.target % originProxies.count], fault, duration)
             case .clockStep:
-                // Forward, and back at the end. libfaketime moves each timer that is set meanwhile against the clock,
-                // also those of monotonic clocks: after a step back they would fire hours late.
-                try await place.write("+\(1 + Int(fault.strength * 86_400))\n", to: place.clockFile)
+                // Forward, and back at the end: after a step back, the timers that libfaketime moves would fire hours late.
+                let step = 1 + Int(fault.strength * SteppedClock.largestStep)
+                try await place.write("+\(step)\n", to: place.clockFile)
                 await duration()
                 try await place.write("+0\n", to: place.clockFile)
             case .noNetwork:

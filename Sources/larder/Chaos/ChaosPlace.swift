@@ -50,7 +50,7 @@ final class ChaosPlace: Sendable {
     }
 
     /// - Parameters:
-    ///   - logs: the directory of the workers' logs; in the temporary directory by default.
+    ///   - logs: the directory of the workers' logs; in the temporary directory by default, and kept after a violation.
     ///   - seconds: the length of the run, which the database's file system must hold.
     ///   - hasDatabase: whether the run has a private database.
     init(logs: String?, seconds: Int, hasDatabase: Bool) async throws {
@@ -89,6 +89,16 @@ final class ChaosPlace: Sendable {
     }
 
     func empty(_ disk: Disk) async { await thread.run { _ = unlink(disk.ballast) } }
+
+    /// Moves the logs out of the temporary directory, which is removed; returns where they are then.
+    func keepLogs() async throws -> String {
+        let kept = scratch.path + "-logs"
+        guard logs.hasPrefix(scratch.path) else { return logs }
+        try await thread.run { [logs] () throws(any Error) in
+            try FileManager.default.moveItem(atPath: logs, toPath: kept)
+        }
+        return kept
+    }
 
     /// Unmounts the file systems; the server has ended.
     func unmount() async {

@@ -38,7 +38,12 @@ struct ChaosRun: Sendable {
     func run() async throws -> Result {
         let place = try await ChaosPlace(
             logs: options.logs, seconds: options.seconds, hasDatabase: options.databaseURL == nil)
-        return try await finally({ await place.unmount() }) {
+        return try await finally({
+            if ledger.violationCount > 0, let kept = try? await place.keepLogs() {
+                Console.note("larder: the logs are kept in \(kept)")
+            }
+            await place.unmount()
+        }) {
             let database =
                 if let url = options.databaseURL { try await ChaosDatabase(url) } else {
                     try await ChaosDatabase(in: place)
