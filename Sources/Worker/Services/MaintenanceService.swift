@@ -1,7 +1,7 @@
 internal import Concurrency
 internal import JobQueue
 
-/// Calls one kind of the queue's maintenance at its interval, or when it is due while the worker is idle. A task that
+/// Calls one kind of the queue's maintenance at its pace, or when it is due while the worker is idle. A task that
 /// another worker runs at the time is skipped.
 struct MaintenanceService: WorkerService {
     let kind: MaintenanceKind
@@ -12,19 +12,21 @@ struct MaintenanceService: WorkerService {
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
+        var pace = MaintenancePace(kind)
         while !Task.isCancelled {
             do throws(QueueError) {
-                let moved = try await queue.maintain(kind)
-                if moved > 0, kind == .urgent || kind == .schedule {
+                let result = try await queue.maintain(kind)
+                pace.answered(tasks: result.tasks)
+                if result.moved > 0, kind == .urgent || kind == .schedule {
                     due.foundJobs()
                     wake.signal()
                 }
                 // A full portion means that there is probably more work of this kind.
-                if moved >= PostgresJobQueue.maintenancePortion { continue }
+                if result.moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
                 observe(.queueUnavailable(error))
             }
-            await due.wait(for: DueCall(kind), after: kind.interval)
+            await due.wait(for: DueCall(kind), after: pace.wait)
         }
     }
 }

@@ -4,7 +4,7 @@ import JobQueue
 /// One life of a simulated worker: everything that `larder work` sends to the database, and no images.
 ///
 /// It claims as many jobs as it has slots, holds them until its next turn, completes them and claims again. Meanwhile
-/// it sends heartbeats and calls maintenance at the intervals of a worker that is busy.
+/// it sends heartbeats and calls maintenance as a worker that is busy.
 struct FleetWorker: Sendable {
     /// The time between two heartbeats of a worker that holds jobs.
     private static let heartbeatInterval = Duration.milliseconds(750)
@@ -122,14 +122,17 @@ struct FleetWorker: Sendable {
 
     /// As `MaintenanceService` does.
     private func maintain(_ kind: MaintenanceKind) async {
-        try? await Task.sleep(for: kind.interval * Double.random(in: 0...1))
+        var pace = MaintenancePace(kind)
+        try? await Task.sleep(for: pace.wait * Double.random(in: 0...1))
         while !Task.isCancelled {
             do throws(QueueError) {
-                if try await queue.maintain(kind) >= PostgresJobQueue.maintenancePortion { continue }
+                let result = try await queue.maintain(kind)
+                pace.answered(tasks: result.tasks)
+                if result.moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
                 note(error)
             }
-            try? await Task.sleep(for: kind.interval)
+            try? await Task.sleep(for: pace.wait)
         }
     }
 
