@@ -202,8 +202,11 @@ struct SeveralDatabasesTests {
         let answer = try fields(try await get("/api/v1/batches"))
         let batches = try #require(answer["batches"] as? [[String: Any]])
         #expect(batches.map { $0["batch"] as? String } == ["spring", "c"])
-        #expect(batches.map { $0["databaseNumber"] as? Int } == [2, 1])
+        let databases = try #require(answer["databases"] as? [[String: Any]])
+        #expect(databases.map { $0["databaseNumber"] as? Int } == [1, 2])
+        #expect(databases.map { $0["database"] as? String } == labels)
         #expect(batches.map { $0["database"] as? String } == [labels[1], labels[0]])
+        #expect(try await faults(of: try await get("/api/v1/batches"), by: try await get("/api/v1/openapi.json")) == "")
         #expect(try fields(try await get("/api/v1/batches?limit=0"))["error"] != nil)
         for (number, name) in [(1, "c"), (2, "spring")] {
             let own = try fields(try await get("/databases/\(number)/api/v1/batches/1"))
@@ -225,5 +228,32 @@ struct SeveralDatabasesTests {
         let list = ["postgresql://shop:hush@a/x", "postgresql://shop:hush@b/x"]
         let shown = try await larder("config", "show", "--json", on: list)
         #expect(shown.code == 0 && !shown.text.contains("hush") && shown.text.contains("postgresql://shop:***@b/x"))
+    }
+
+    /// What in the joined answer differs from the description.
+    private func faults(of answer: String, by description: String) async throws -> String {
+        try scene.directory.write(answer.utf8, to: "answer.json")
+        try scene.directory.write(description.utf8, to: "openapi.json")
+        let checker = """
+            import json, sys, jsonschema
+            answer, description, shared = [json.load(open(name)) for name in sys.argv[1:]]
+            operation = description["paths"]["/api/v1/batches"]["get"]
+            schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+            status = schema["properties"]["batches"]["items"]
+            assert status.pop("$ref") == "json-output.schema.json#/properties/status"
+            status["$ref"] = "#/properties/status"
+            schema["properties"] |= {name: shared["properties"][name] for name in ["status"]}
+            schema["$defs"] = shared["$defs"]
+            jsonschema.Draft202012Validator.check_schema(schema)
+            for error in jsonschema.Draft202012Validator(schema).iter_errors(answer): print(error.message)
+            """
+        let outcome = try await RunningCommand(
+            "/usr/bin/python3",
+            [
+                "-c", checker, scene.directory.file("answer.json"), scene.directory.file("openapi.json"),
+                PackageRoot.path + "/docs/json-output.schema.json",
+            ], environment: [:]
+        ).outcome()
+        return outcome.text + outcome.errorText
     }
 }

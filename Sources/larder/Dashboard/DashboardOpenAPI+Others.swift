@@ -24,10 +24,10 @@ extension DashboardOpenAPI {
         ]
     }
 
-    private static var text: JSONObject { ["type": "string"] }
+    static var text: JSONObject { ["type": "string"] }
 
     /// An operation with parameters in its path, by type.
-    private static func operation(
+    static func operation(
         _ summary: String, _ parameters: [String: String], _ content: [String: JSONObject]
     ) -> JSONObject {
         [

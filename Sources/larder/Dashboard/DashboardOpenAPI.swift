@@ -1,6 +1,8 @@
 /// The OpenAPI description of what `larder serve` answers; that of the API is made from its routes.
 enum DashboardOpenAPI {
-    static var document: JSONObject {
+    static var document: JSONObject { document(of: paths) }
+
+    static func document(of paths: JSONObject) -> JSONObject {
         [
             "openapi": "3.1.0",
             "info": [

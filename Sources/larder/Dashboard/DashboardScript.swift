@@ -92,7 +92,8 @@ enum DashboardScript {
         const breakable = (text) => make("span", {}, text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
 
         /** What a row is about, so that its buttons stay under the focus when rows come and go. */
-        const rowKey = (row) => row.job ?? row.given ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name;
+        const rowKey = (row) => (row.database ? row.database + " " : "")
+          + (row.job ?? row.given ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name);
 
         /** Columns are [title, value of a row, class of the cell]. From four on, a phone shows a row as a card. */
         function table(label, columns, rows, empty) {
@@ -182,5 +183,41 @@ enum DashboardScript {
           });
         }
 
+        const handlers = ["onclick", "onsubmit", "oninput", "onchange", "ondragover", "ondrop"];
+
+        /** Takes over attributes and handlers; what a user typed or opened stays, unless the page has another default. */
+        function adopt(old, fresh) {
+          for (const { name } of [...old.attributes]) {
+            if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+          }
+          const isField = "defaultValue" in old;
+          const isNew = isField && old.defaultValue !== fresh.defaultValue;
+          for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+          for (const name of handlers) old[name] = fresh[name];
+          if (isNew) {
+            old.defaultValue = fresh.defaultValue;
+            if (old.value !== fresh.value) old.value = fresh.value;
+          }
+          if (!isField) morph(old, fresh);
+        }
+
+        /** Makes the children of an element those of another, and keeps the nodes that stay: focus, selection, scroll. */
+        function morph(old, fresh) {
+          const keyed = new Map([...old.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
+          let place = old.firstChild;
+          for (const next of [...fresh.childNodes]) {
+            const key = next.dataset?.key;
+            const same = key ? keyed.get(key) : place?.dataset?.key ? null : place;
+            keyed.delete(key);
+            if (!same || same.nodeName !== next.nodeName) { old.insertBefore(next, place); continue; }
+            if (same === place) place = place.nextSibling; else old.insertBefore(same, place);
+            if (same.nodeType !== Node.ELEMENT_NODE) { if (same.data !== next.data) same.data = next.data; } else adopt(same, next);
+          }
+          while (place) {
+            const gone = place;
+            place = place.nextSibling;
+            gone.remove();
+          }
+        }
         """#
 }

@@ -59,6 +59,7 @@ struct DashboardSet: Sendable {
         if let file = DashboardSetPage.files[request.path] { return file }
         switch request.path {
         case "/livez": return HTTPAnswer(body: Array("alive\n".utf8))
+        case "/api/v1/openapi.json": return HTTPAnswer.json(200, DashboardOpenAPI.ofSeveralDatabases)
         case "/readyz": return await readiness(request)
         case "/api/v1/batches":
             do {
@@ -107,7 +108,7 @@ struct DashboardSet: Sendable {
             var message: String?
             switch answers[index] {
             case .success(let batches)?:
-                let own: JSONObject = ["database": member.label, "databaseNumber": index + 1]
+                let own: JSONObject = ["database": member.label]
                 for batch in batches { lines.append((batch.openedAt, batch.id, batch.json.merging(own))) }
             case .failure(let error)?: message = CommandError(error).message
             case nil: break

@@ -12,33 +12,31 @@ enum DashboardSetPage {
     /// The token is the one of the dashboards below, which a browser keeps for all of them.
     private static let script = #"""
         const pause = 5000;
-        const place = (row) => `databases/${row.databaseNumber}/`;
+        /** The numbers of the databases, by name. */
+        let numbers = new Map();
+        const place = (row) => `databases/${numbers.get(row.database)}/`;
+        const databaseLink = (row) => make("a", { href: place(row) }, row.database);
 
         const columns = [
           ["Batch", (row) => make("a", { href: `${place(row)}#/batches/${row.batchID}` }, row.batch)],
-          ["Database", (row) => make("a", { href: place(row) }, row.database)],
+          ["Database", databaseLink],
           ["State", (row) => state(row.state)], ["Total", (row) => number(row.total), "number"],
           ["Finished", (row) => number(row.finished), "number"], ["Failed", (row) => number(row.failed), "number"],
           ["Opened", (row) => time(row.openedAt)],
         ];
-
-        /** What looks the same stays, and with it the focus. */
-        function replace(old, fresh) {
-          if (old.innerHTML !== fresh.innerHTML) old.replaceChildren(...fresh.childNodes);
-        }
 
         async function show() {
           try {
             const response = await authorized("api/v1/batches");
             if (response.status === 401) { main.replaceChildren(tokenForm()); return; }
             const answer = await response.json();
-            if (!response.ok) throw new Failure(response.status, answer.error);
+            if (!response.ok) throw new Failure(response.status, answer.error ?? { message: response.statusText });
+            numbers = new Map(answer.databases.map((row) => [row.database, row.databaseNumber]));
             const lost = answer.databases.filter((row) => row.error);
             connection.className = lost.length > 0 ? "lost" : "live";
             connection.textContent = lost.map((row) => `${row.database}: ${row.error}`).join("; ") || "live";
-            replace(document.querySelector("nav"), make("nav", {}, answer.databases.map((row) =>
-              make("a", { href: place(row) }, row.database))));
-            replace(main, make("div", {}, make("h1", {}, "Batches of all databases"),
+            morph(document.querySelector("nav"), make("nav", {}, answer.databases.map(databaseLink)));
+            morph(main, make("main", {}, make("h1", {}, "Batches of all databases"),
               table("Batches", columns, answer.batches, "There is no batch: larder enqueue")));
           } catch (failure) {
             connection.className = "lost";
