@@ -71,7 +71,8 @@ struct ChaosInjector: Sendable {
             case .originDrop, .originDelay, .originHalfOpen:
                 await disturb(originProxies[fault.target % originProxies.count], fault, duration)
             case .clockStep:
-                // Forward, and back at the end: after a step back, the timers that libfaketime moves would fire hours late.
+                // Forward, and back at the end: after a step back, the timers that libfaketime moves would fire hours
+                // late.
                 let step = 1 + Int(fault.strength * SteppedClock.largestStep)
                 try await place.write("+\(step)\n", to: place.clockFile)
                 await duration()

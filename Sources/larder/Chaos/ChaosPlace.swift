@@ -50,7 +50,8 @@ final class ChaosPlace: Sendable {
     }
 
     /// - Parameters:
-    ///   - logs: the directory of the workers' logs; in the temporary directory by default, and kept after a violation.
+    ///   - logs: the directory of the workers' logs; in the temporary directory by default, and then kept after a
+    ///     violation or an error.
     ///   - seconds: the length of the run, which the database's file system must hold.
     ///   - hasDatabase: whether the run has a private database.
     init(logs: String?, seconds: Int, hasDatabase: Bool) async throws {

@@ -38,18 +38,24 @@ struct ChaosRun: Sendable {
     func run() async throws -> Result {
         let place = try await ChaosPlace(
             logs: options.logs, seconds: options.seconds, hasDatabase: options.databaseURL == nil)
-        return try await finally({
-            if ledger.violationCount > 0, let kept = try? await place.keepLogs() {
-                Console.note("larder: the logs are kept in \(kept)")
+        return try await finally({ await place.unmount() }) {
+            do {
+                let database =
+                    if let url = options.databaseURL { try await ChaosDatabase(url) } else {
+                        try await ChaosDatabase(in: place)
+                    }
+                let result = try await finally({ try await database.stop() }) { try await run(place, database) }
+                if result.violationCount > 0 { try await keepLogs(place) }
+                return result
+            } catch {
+                try? await keepLogs(place)
+                throw error
             }
-            await place.unmount()
-        }) {
-            let database =
-                if let url = options.databaseURL { try await ChaosDatabase(url) } else {
-                    try await ChaosDatabase(in: place)
-                }
-            return try await finally({ try await database.stop() }) { try await run(place, database) }
         }
+    }
+
+    private func keepLogs(_ place: ChaosPlace) async throws {
+        Console.note("larder: the logs are kept in \(try await place.keepLogs())")
     }
 
     private func run(_ place: ChaosPlace, _ database: ChaosDatabase) async throws -> Result {
