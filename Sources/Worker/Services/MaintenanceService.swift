@@ -24,6 +24,8 @@ struct MaintenanceService: WorkerService {
                 // A full portion means that there is probably more work of this kind.
                 if result.moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
+                // A task ran and failed.
+                if error.code == .refused { pace.answered(tasks: 1) }
                 observe(.queueUnavailable(error))
             }
             await due.wait(for: DueCall(kind), after: pace.wait)

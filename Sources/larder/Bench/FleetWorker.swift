@@ -130,6 +130,7 @@ struct FleetWorker: Sendable {
                 pace.answered(tasks: result.tasks)
                 if result.moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
+                if error.code == .refused { pace.answered(tasks: 1) }
                 note(error)
             }
             try? await Task.sleep(for: pace.wait)
