@@ -33,8 +33,13 @@ package enum CacheID {
         return id
     }
 
+    /// The id of the cache in `root`; nil when there is none. Creates nothing.
+    ///
+    /// - Throws: `StoreError`, `.damaged` for a file that is no id; also for a link in its place.
+    package static func existing(in root: String) throws(StoreError) -> String? { try read(root + "/" + fileName) }
+
     private static func read(_ path: String) throws(StoreError) -> String? {
-        guard let file = try Descriptor(ifPresent: path, O_RDONLY | O_NONBLOCK) else { return nil }
+        guard let file = try Descriptor(ifPresent: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) else { return nil }
         let text = String(decoding: try file.read(64, at: 0, from: path), as: UTF8.self)
         guard let id = parse(text) else { throw StoreError(.damaged, "parse the cache id in", path) }
         return id

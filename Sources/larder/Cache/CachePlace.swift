@@ -86,7 +86,8 @@ struct CachePlace {
     /// The place of a command that deletes files.
     ///
     /// - Throws: a `CommandError` when the cache does not exist, when the root has no cache id, which Larder writes when
-    ///   it first stores to it, or when the directory of the images is a symbolic link, which may lead to another cache.
+    ///   it first stores to it, or when the directory of the images is a symbolic link, which may lead to another cache;
+    ///   `StoreError` for an id that Larder has not written, and for a link to one.
     init(ofOwn arguments: Arguments) async throws {
         try self.init(ofExisting: arguments)
         var status = stat()
@@ -109,7 +110,7 @@ struct CachePlace {
     }
 
     private func hasID() async throws -> Bool {
-        if let paths { return access(paths.root + "/" + CacheID.fileName, F_OK) == 0 }
+        if let paths { return try CacheID.existing(in: paths.root) != nil }
         return try await disk.run { [store] in try (store as? S3Store)?.existingID() } != nil
     }
 
