@@ -160,6 +160,22 @@ struct ConfigurationTests {
         let other = try await config(
             text, "show", "--json", environment: ["TOKEN": "t", "DATABASE_URL": "postgresql://other/larder"])
         #expect(try shown(other)["database.url"]?["source"] as? String == "DATABASE_URL")
+        let inQuery = try await config(
+            "", "show", "--json", environment: ["DATABASE_URL": "postgresql://db/x?password=hush&sslpassword=hush"])
+        #expect(inQuery.code == 0 && !inQuery.text.contains("hush"), "\(inQuery.text)")
+    }
+
+    @Test(arguments: [
+        ("cache", "dir", "", "cache.dir is empty"), ("cache", "naming", "x", "'x' is not one of sdwebimage"),
+        ("database", "url", "larder", "the database URL is neither"),
+        ("database", "url", "mysql://db/larder", "libpq cannot read the database URL"),
+        ("webhooks", "secret-file", "/none", "cannot read /none"),
+    ])
+    func `check finds what a worker would refuse`(_ section: String, _ key: String, _ value: String, _ fault: String)
+        async throws
+    {
+        let check = try await config("[\(section)]\n\(key) = \"\(value)\"\n", "check")
+        #expect(check.code == 2 && check.text.contains(fault), "\(check.text)\(check.errorText)")
     }
 
     @Test func `a worker takes its settings from the file and new secrets at SIGHUP`() async throws {

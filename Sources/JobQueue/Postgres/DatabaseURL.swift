@@ -1,5 +1,13 @@
 private import CPostgres
 
+extension PostgresJobQueue {
+    /// Checks a database URL without connecting.
+    ///
+    /// - Parameter databaseURL: as of `Configuration`. No error quotes it.
+    /// - Throws: `.badDatabaseURL` for a text that libpq cannot read.
+    public static func check(databaseURL: String) throws(QueueError) { _ = try DatabaseURL(databaseURL) }
+}
+
 /// What a connection is made from, checked by libpq before anything is tried.
 ///
 /// The text may hold a password, so no error ever quotes it.

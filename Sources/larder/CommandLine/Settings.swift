@@ -142,7 +142,12 @@ struct Settings {
     func open() async throws -> OpenDatabase { OpenDatabase(label: label, queue: try await openQueue()) }
 
     /// The URL of a bucket as it is, else an absolute path.
-    private static func cachePlace(_ text: String) -> String { BucketAddress.isBucket(text) ? text : absolute(text) }
+    ///
+    /// - Throws: an empty text, which would be the current directory.
+    static func cachePlace(_ text: String) throws(CommandError) -> String {
+        guard !text.isEmpty else { throw .usage("cache.dir is empty") }
+        return BucketAddress.isBucket(text) ? text : absolute(text)
+    }
 
     static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }

@@ -1,5 +1,6 @@
 import Downloader
 import FoundationEssentials
+import JobQueue
 
 extension Command {
     static let configShow = Command(
@@ -100,7 +101,10 @@ private enum ConfigText {
             return url.contains("password") ? "(hidden)" : url
         }
         if parts.password != nil { parts.password = "***" }
-        parts.queryItems = parts.queryItems?.map { $0.name == "password" ? .init(name: $0.name, value: "***") : $0 }
+        parts.queryItems = parts.queryItems?.map {
+            // Also sslpassword.
+            $0.name.hasSuffix("password") ? .init(name: $0.name, value: "***") : $0
+        }
         return parts.string ?? "(hidden)"
     }
 
@@ -108,8 +112,15 @@ private enum ConfigText {
     static func faults(_ file: ConfigurationFile?, _ environment: [String: String]) -> [String] {
         let options = SettingTable.all.map(\.option)
         let checks: [(Arguments) throws -> Void] = [
-            { _ = try Settings.databases($0) }, { _ = try Limits.fetch($0) }, { _ = try Limits.resolver($0) },
-            { _ = try Limits.transcoders($0) },
+            {
+                for database in try Settings.databases($0).databases {
+                    try PostgresJobQueue.check(databaseURL: database.url)
+                }
+            },
+            { _ = try Limits.fetch($0) }, { _ = try Limits.resolver($0) },
+            { _ = try Limits.transcoders($0) }, { _ = try $0.value("cache").map(Settings.cachePlace) },
+            { _ = try NamingOption.naming($0) },
+            { _ = try $0.value(WorkerSetup.webhookOption.name).map(WebhookSecret.key) },
             { _ = try StoreOptions.durability($0) }, { _ = try StoreOptions.permissions($0) },
             { _ = try ExpiryOptions.policy($0, age: nil) }, { _ = try EventLog($0) },
             { _ = try WorkerSetup.limits(of: $0) }, { _ = try WorkerEndpoint.address($0) },
