@@ -21,14 +21,14 @@ final class OutputFile {
     ///
     /// - Throws: a directory, and a file that cannot be written.
     init(_ given: String) throws(CommandError) {
-        // A link stays one.
-        let path = given == Self.standard ? given : try Self.target(of: given)
         var status = stat()
-        let exists = given != Self.standard && stat(path, &status) == 0
+        let exists = given != Self.standard && stat(given, &status) == 0
         let kind = status.st_mode & S_IFMT
         if exists, kind == S_IFDIR { throw .larder(.file, "cannot write \(given): it is a directory") }
-        self.path = path
         isCopied = given == Self.standard || exists && kind != S_IFREG
+        // A link stays one. That of a descriptor, such as /dev/stdout, may lead to a pipe, which has no path.
+        let path = isCopied ? given : try Self.target(of: given)
+        self.path = path
         if isCopied {
             (descriptor, temporary, isNamed) = (try Self.unnamed(), "", false)
         } else {
@@ -39,6 +39,8 @@ final class OutputFile {
             descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
             isNamed = descriptor >= 0
             guard descriptor >= 0 else { throw .file("write", given) }
+            // Who could not read the file still cannot.
+            if exists { fchmod(descriptor, status.st_mode & 0o777) }
         }
     }
 
