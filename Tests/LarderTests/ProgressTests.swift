@@ -28,6 +28,14 @@ struct ProgressTests {
         #expect(line.text(width: width) == wanted)
     }
 
+    @Test func `the reasons of failures give way before their number`() {
+        let line = ProgressLine(
+            done: 3, total: 11, rate: 1, secondsLeft: 7, notes: ["3 failed (3× 2001)", "2 running"])
+        #expect(line.text(width: 44) == "27% 3/11, 3 failed (3× 2001), 1.0/s, 7s left")
+        #expect(line.text(width: 43) == "27% 3/11, 3 failed, 1.0/s, 7s left")
+        #expect(line.text(width: 33) == "27% 3/11, 1.0/s, 7s left")
+    }
+
     @Test func `at 40 columns a long name gives way to the numbers, and no word is cut`() async throws {
         let scene = try await Scene()
         let name = "products-of-the-summer-sale-in-europe"

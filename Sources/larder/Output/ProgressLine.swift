@@ -14,20 +14,23 @@ struct ProgressLine: Equatable {
 
     /// `[#####.....] 50% 5/10, 1 failed, 2.5/s, 2s left`.
     ///
-    /// What does not fit is left out: notes, then the time, the rate and the counts beside the percentage.
+    /// What does not fit is left out: notes, of the first one what is in parentheses before the rest, then the time, the
+    /// rate and the counts beside the percentage.
     ///
     /// - Parameter width: cells of the terminal; nil for a line without a bar from which nothing is left out.
     func text(width: Int?) -> String {
-        guard let width else { return line(bar: 0, notes: notes.count) }
+        guard let width else { return line(bar: 0, notes: notes) }
         let bars = total == nil ? [0] : [30, 20, 10, 0]
-        let shapes = bars.map { ($0, notes.count) } + (0..<notes.count).reversed().map { (0, $0) }
+        let fewer = notes.indices.dropFirst().reversed().map { (0, Array(notes.prefix($0))) }
+        let brief = notes.prefix(1).compactMap { $0.split(separator: " (").first }.map { (0, [String($0)]) }
+        let shapes: [(Int, [String])] = bars.map { ($0, notes) } + fewer + brief + [(0, [])]
         let shown = shapes.lazy.map { line(bar: $0.0, notes: $0.1) }
         let fits = { (text: String) in TerminalCells.count(text) <= width }
         return shown.first(where: fits) ?? [withoutTime, counts].first(where: fits) ?? share
     }
 
     /// The shortest line with everything but notes.
-    var numbers: String { line(bar: 0, notes: 0) }
+    var numbers: String { line(bar: 0, notes: []) }
 
     /// The counts alone.
     var counts: String { counts(bar: 0) }
@@ -41,8 +44,8 @@ struct ProgressLine: Equatable {
     /// `50%`, or the count where there is no total.
     private var share: String { String(counts.prefix { $0 != " " }) }
 
-    private func line(bar: Int, notes count: Int) -> String {
-        var parts = [counts(bar: bar)] + notes.prefix(count)
+    private func line(bar: Int, notes: [String]) -> String {
+        var parts = [counts(bar: bar)] + notes
         if let rate { parts.append("\((rate * 10).rounded() / 10)/s") }
         if let secondsLeft { parts.append("\(ProgressText.time(secondsLeft)) left") }
         return parts.joined(separator: ", ")
