@@ -38,6 +38,17 @@ struct OutputTests {
         var status = stat()
         #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
         #expect(stat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        // Its link leads to a pipe without a path. The line about the result is there, too.
+        let standard = try await transform("/dev/stdout")
+        #expect(standard.code == 0 && standard.output.contains(Self.png), "\(standard.errorText)")
+    }
+
+    @Test func `a file that only its owner may read stays so when it is written anew`() async throws {
+        try directory.write([], to: "private")
+        #expect(chmod(directory.file("private"), 0o600) == 0)
+        #expect(try await transform(directory.file("private")).code == 0)
+        var status = stat()
+        #expect(stat(directory.file("private"), &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_size > 0)
     }
 
     @Test func `a link stays a link, and a directory is refused at once`() async throws {
@@ -94,6 +105,30 @@ struct OutputTests {
         #expect(FileManager.default.fileExists(atPath: directory.file("photos/default/holiday.jpg")))
     }
 
+    @Test(arguments: ["text", "link", "directory"])
+    func `a directory with something else in the place of a cache's id is not cleared`(_ kind: String) async throws {
+        let id = directory.file("photos/.larder-cache-id")
+        try FileManager.default.createDirectory(
+            atPath: directory.file("photos/default"), withIntermediateDirectories: true)
+        try directory.write("mine".utf8, to: "photos/default/holiday.jpg")
+        try directory.write("00000000-0000-4000-8000-000000000000\n".utf8, to: "another")
+        switch kind {
+        case "text": try directory.write("garbage".utf8, to: "photos/.larder-cache-id")
+        case "link":
+            try FileManager.default.createSymbolicLink(
+                atPath: id, withDestinationPath: directory.file("another"))
+        default: try FileManager.default.createDirectory(atPath: id, withIntermediateDirectories: false)
+        }
+        for words in [["clear", "--yes"], ["trim", "--max-age", "0s"], ["verify", "--remove", "--yes"]] {
+            var command = LarderCommand()
+            command.arguments = ["cache"] + words + ["--cache", directory.file("photos")]
+            let outcome = try await command.run()
+            #expect(outcome.code == 1, "\(words)")
+            #expect(outcome.errorText.contains(id), "\(outcome.errorText)")
+        }
+        #expect(FileManager.default.fileExists(atPath: directory.file("photos/default/holiday.jpg")))
+    }
+
     @Test func `a name of a batch cannot move the cursor, and a variable for workers chooses no target`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
@@ -109,6 +144,10 @@ struct OutputTests {
             #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"), "\(text)")
         }
         #expect(enqueued.text.contains("a\\u{1B}[2J\\u{202E}b"), "\(enqueued.text)")
+        // The value is the name, and the text an escape.
+        let json = try await scene.larder("status", "--json")
+        #expect(!json.text.contains("\u{202E}") && json.text.contains(#"\u202e"#), "\(json.text)")
+        #expect(try fields(try #require(json.lines.first))["batch"] as? String == name)
 
         var pause = scene.larder(["pause"])
         pause.environment["LARDER_QUEUE"] = "default"

@@ -146,10 +146,30 @@ enum Console {
 }
 
 /// Writes JSON as one line with sorted keys and unescaped slashes.
+///
+/// What `PrintableText` shows as its code is written as an escape, `\u202e`, so that it does nothing on a terminal and
+/// ends no line. Its value is the same.
 enum JSONLine {
     static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    private static func escaped(_ json: String) -> String {
+        // The encoder has escaped what is below U+0020.
+        guard json.utf8.contains(where: { $0 >= 0x7F }), json.unicodeScalars.contains(where: PrintableText.isHidden)
+        else { return json }
+        var text = ""
+        for scalar in json.unicodeScalars {
+            guard PrintableText.isHidden(scalar) else {
+                text.unicodeScalars.append(scalar)
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                text += "\\u" + String(0x1_0000 + Int(unit), radix: 16).dropFirst()
+            }
+        }
+        return text
     }
 }

@@ -23,7 +23,8 @@ enum PrintableText {
         }.joined(separator: "\n")
     }
 
-    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a scalar could move the cursor, end a line or turn the order of text.
+    static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
         default: false
