@@ -25,8 +25,9 @@ final class OutputFile {
         let exists = given != Self.standard && stat(given, &status) == 0
         let kind = status.st_mode & S_IFMT
         if exists, kind == S_IFDIR { throw .larder(.file, "cannot write \(given): it is a directory") }
-        isCopied = given == Self.standard || exists && kind != S_IFREG
-        // A link stays one. That of a descriptor, such as /dev/stdout, may lead to a pipe, which has no path.
+        // A link stays one. That of a descriptor, such as /dev/stdout, may lead to what has no path: a pipe, or a file
+        // that was deleted.
+        isCopied = given == Self.standard || exists && (kind != S_IFREG || status.st_nlink == 0)
         let path = isCopied ? given : try Self.target(of: given)
         self.path = path
         if isCopied {
