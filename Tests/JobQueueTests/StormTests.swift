@@ -104,7 +104,10 @@ struct StormTests {
                 case 6: if round % 3 == 0 { try await queue.cancel(.name("doomed \(round / 24 % 4)")) }
                 default: try await queue.cancel(job: job - 1)
                 }
-            } catch { storm.note(error, allowed: [.unknownBatch, .unknownJob, .batchClosed]) }
+            } catch {
+                // On a busy machine a row may stay locked for longer than the verbs wait, by one session after another.
+                storm.note(error, allowed: [.unknownBatch, .unknownJob, .batchClosed, .locked])
+            }
             if round % 16 == 0 {
                 let broken = try await queue.check()
                 if !broken.isEmpty { storm.surprises.withLock { $0.append("\(broken)") } }
