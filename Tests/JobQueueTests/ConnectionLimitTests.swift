@@ -6,7 +6,8 @@ import Testing
 /// A login that may open fewer connections than a worker uses.
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionLimitTests {
-    @Test(arguments: [1, 3])
+    // Each alters the newest role.
+    @Test(.serialized, arguments: [1, 3])
     func `a worker of a login with a connection limit keeps its lease and does its work`(limit: Int) async throws {
         let fixture = try await QueueFixture.make()
         let queue = try await fixture.login("larder_worker")

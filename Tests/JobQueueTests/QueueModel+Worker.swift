@@ -49,7 +49,9 @@ extension QueueModel {
             for job in taken {
                 if isSomeHeld, let reason = holdReason(job) {
                     isSomeAside = true
-                    jobs[job.id]?.place = .suspended(reason)
+                    // A claim by id leaves it to the next round, and to maintenance.
+                    let isLeft = round == 1 && !isByTurn && !isNewestFirst
+                    if !isLeft { jobs[job.id]?.place = .suspended(reason) }
                 } else {
                     going.append(job)
                 }
