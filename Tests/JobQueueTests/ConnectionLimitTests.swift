@@ -6,15 +6,10 @@ import Testing
 /// A login that may open fewer connections than a worker uses.
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionLimitTests {
-    // Each alters the newest role.
-    @Test(.serialized, arguments: [1, 3])
+    @Test(arguments: [1, 3])
     func `a worker of a login with a connection limit keeps its lease and does its work`(limit: Int) async throws {
         let fixture = try await QueueFixture.make()
-        let queue = try await fixture.login("larder_worker")
-        try await fixture.sql(
-            "DO $$ BEGIN EXECUTE (SELECT format('ALTER ROLE %I CONNECTION LIMIT \(limit)', rolname) FROM pg_roles r "
-                + "JOIN pg_auth_members m ON m.member = r.oid WHERE m.roleid = 'larder_worker'::regrole "
-                + "ORDER BY r.oid DESC LIMIT 1); END $$")
+        let queue = try await fixture.login("larder_worker", "CONNECTION LIMIT \(limit)")
         let urls = (0..<20).map { "http://a/\($0)" }
         try await fixture.enqueue(urls)
         let worker = try await queue.startWorker(

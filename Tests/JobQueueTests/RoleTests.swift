@@ -233,16 +233,16 @@ struct RoleTests {
 
 extension QueueFixture {
     /// A queue whose login has one role and nothing else.
-    func login(_ role: String) async throws -> PostgresJobQueue {
-        let name = try await makeLogin()
+    func login(_ role: String, _ attributes: String = "") async throws -> PostgresJobQueue {
+        let name = try await makeLogin(attributes)
         try await sql("GRANT \(role) TO \(name)")
         return PostgresJobQueue(PostgresJobQueue.Configuration(databaseURL: url(database.url, as: name)))
     }
 
     /// A login without any right.
-    func makeLogin() async throws -> String {
+    func makeLogin(_ attributes: String = "") async throws -> String {
         let name = "larder_test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
-        try await sql("CREATE ROLE \(name) LOGIN PASSWORD '\(name)'")
+        try await sql("CREATE ROLE \(name) LOGIN PASSWORD '\(name)' \(attributes)")
         return name
     }
 

@@ -93,20 +93,18 @@ struct StormTests {
             round += 1
             let batch = BatchReference.name("batch \(Int.random(in: 0..<3, using: &random))")
             let job = try await some("max(id) - \(Int.random(in: 0..<40, using: &random)) FROM larder_data.job") ?? 1
-            do throws(QueueError) {
-                switch round % 8 {
+            let (number, priority) = (round, Int.random(in: 0...9, using: &random))
+            await Self.patiently(storm) { () throws(QueueError) in
+                switch number % 8 {
                 case 0: try await queue.cancel(job: job)
                 case 1: try await queue.pause(batch)
                 case 2: try await queue.retryFailed(of: batch)
-                case 3: try await queue.reprioritize(batch, to: Int.random(in: 0...9, using: &random))
+                case 3: try await queue.reprioritize(batch, to: priority)
                 case 4: try await queue.resume(batch)
                 case 5: try await queue.retry(job: job)
-                case 6: if round % 3 == 0 { try await queue.cancel(.name("doomed \(round / 24 % 4)")) }
+                case 6: if number % 3 == 0 { try await queue.cancel(.name("doomed \(number / 24 % 4)")) }
                 default: try await queue.cancel(job: job - 1)
                 }
-            } catch {
-                // On a busy machine a row may stay locked for longer than the verbs wait, by one session after another.
-                storm.note(error, allowed: [.unknownBatch, .unknownJob, .batchClosed, .locked])
             }
             if round % 16 == 0 {
                 let broken = try await queue.check()
@@ -125,6 +123,17 @@ struct StormTests {
         for index in 0..<3 { try await queue.resume(.name("batch \(index)")) }
         storm.isOver.withLock { $0 = true }
         await queue.close()
+    }
+
+    /// Repeats a verb that met a row which others held for as long as it waits, as the hint of that error says. No row is
+    /// held three times in a row.
+    private static func patiently(_ storm: Storm, _ verb: () async throws(QueueError) -> Void) async {
+        for attempt in 1...3 {
+            do throws(QueueError) { return try await verb() } catch {
+                guard error.code != .locked || attempt == 3 else { continue }
+                return storm.note(error, allowed: [.unknownBatch, .unknownJob, .batchClosed])
+            }
+        }
     }
 
     /// A worker that now and then dies, gives back, or sends outcomes twice, until the queue is empty.

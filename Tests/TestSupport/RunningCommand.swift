@@ -1,4 +1,5 @@
 import Concurrency
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -56,19 +57,16 @@ public final class RunningCommand: Sendable {
 
     /// Waits for its end, and kills it at its time limit.
     public func outcome() async -> CommandOutcome {
-        let status = await withTaskGroup(of: Void.self) { group in
-            group.addTask { [self] in
-                try? await Task.sleep(until: deadline, clock: .continuous)
-                self.signal(SIGKILL)
-            }
-            defer { group.cancelAll() }
-            return await pool.run { [self] in
-                // Leaves it a zombie, so that its number stays its own while `signal` may use it.
-                var info = siginfo_t()
-                while waitid(P_PID, UInt32(processID), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
-                return child.withLock { $0.wait() }
-            }
+        // Weak: the queue keeps it until the deadline, also when it is cancelled.
+        let end = DispatchWorkItem { [weak self] in self?.signal(SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + (deadline - .now).seconds, execute: end)
+        let status = await pool.run { [self] in
+            // Leaves it a zombie, so that its number stays its own while `signal` may use it.
+            var info = siginfo_t()
+            while waitid(P_PID, UInt32(processID), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+            return child.withLock { $0.wait() }
         }
+        end.cancel()
         let ranOutOfTime = status == .signalled(SIGKILL) && ContinuousClock.now >= deadline
         var code: Int32?
         var signal: Int32?
