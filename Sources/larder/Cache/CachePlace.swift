@@ -110,8 +110,10 @@ struct CachePlace {
     }
 
     private func hasID() async throws -> Bool {
-        if let paths { return try CacheID.existing(in: paths.root) != nil }
-        return try await disk.run { [store] in try (store as? S3Store)?.existingID() } != nil
+        try await disk.run { [paths, store] () throws(StoreError) in
+            if let paths { return try CacheID.existing(in: paths.root) }
+            return try (store as? S3Store)?.existingID()
+        } != nil
     }
 
     private var root: String { paths?.root ?? String(title.dropLast(store.directory.count + 1)) }

@@ -45,17 +45,22 @@ struct ChaosRun: Sendable {
                         try await ChaosDatabase(in: place)
                     }
                 let result = try await finally({ try await database.stop() }) { try await run(place, database) }
-                if result.violationCount > 0 { try await keepLogs(place) }
+                if result.violationCount > 0 { await keepLogs(place) }
                 return result
             } catch {
-                try? await keepLogs(place)
+                await keepLogs(place)
                 throw error
             }
         }
     }
 
-    private func keepLogs(_ place: ChaosPlace) async throws {
-        Console.note("larder: the logs are kept in \(try await place.keepLogs())")
+    /// Without them the result is still worth having.
+    private func keepLogs(_ place: ChaosPlace) async {
+        do {
+            Console.note("larder: the logs are kept in \(try await place.keepLogs())")
+        } catch {
+            Console.note("larder: the logs cannot be kept: \(CommandError(error).message)")
+        }
     }
 
     private func run(_ place: ChaosPlace, _ database: ChaosDatabase) async throws -> Result {

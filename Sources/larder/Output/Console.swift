@@ -153,23 +153,8 @@ enum JSONLine {
     static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
-    }
-
-    private static func escaped(_ json: String) -> String {
+        let json = String(decoding: try encoder.encode(value), as: UTF8.self)
         // The encoder has escaped what is below U+0020.
-        guard json.utf8.contains(where: { $0 >= 0x7F }), json.unicodeScalars.contains(where: PrintableText.isHidden)
-        else { return json }
-        var text = ""
-        for scalar in json.unicodeScalars {
-            guard PrintableText.isHidden(scalar) else {
-                text.unicodeScalars.append(scalar)
-                continue
-            }
-            for unit in String(scalar).utf16 {
-                text += "\\u" + String(0x1_0000 + Int(unit), radix: 16).dropFirst()
-            }
-        }
-        return text
+        return json.utf8.contains { $0 >= 0x7F } ? PrintableText.json(json) : json
     }
 }

@@ -40,8 +40,11 @@ final class OutputFile {
             descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
             isNamed = descriptor >= 0
             guard descriptor >= 0 else { throw .file("write", given) }
-            // Who could not read the file still cannot.
-            if exists { fchmod(descriptor, status.st_mode & 0o777) }
+            // A private file stays private. Only root may keep another owner.
+            if exists {
+                _ = fchown(descriptor, status.st_uid, status.st_gid)
+                fchmod(descriptor, status.st_mode & 0o777)
+            }
         }
     }
 

@@ -2,14 +2,24 @@
 enum PrintableText {
     /// `\u{1B}` for an escape; line breaks and marks of direction likewise.
     static func text(_ text: String) -> String {
+        replacingHidden(in: text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
+    }
+
+    /// JSON with escapes, `\u001b`, in their place: its values stay.
+    static func json(_ text: String) -> String {
+        replacingHidden(in: text) { scalar in
+            String(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        }
+    }
+
+    private static func replacingHidden(in text: String, with code: (Unicode.Scalar) -> String) -> String {
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
         var shown = ""
         for scalar in text.unicodeScalars {
-            if isHidden(scalar) {
-                shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-            } else {
-                shown.unicodeScalars.append(scalar)
-            }
+            if isHidden(scalar) { shown += code(scalar) } else { shown.unicodeScalars.append(scalar) }
         }
         return shown
     }
@@ -23,8 +33,7 @@ enum PrintableText {
         }.joined(separator: "\n")
     }
 
-    /// Whether a scalar could move the cursor, end a line or turn the order of text.
-    static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
         default: false
