@@ -2,8 +2,8 @@
 ///
 /// All workers of a fleet call, and the first one that finds a task due runs it. For routine tasks a worker whose call
 /// found none due waits twice as long as before, up to four intervals: most calls of a large fleet find none. A worker
-/// whose call ran a task waits the interval again; one is due every second, so a worker that is alone runs one in each
-/// call. Urgent tasks keep their interval: lost jobs must run again within 2 s of the end of a lease, also when the
+/// whose call ran a task waits the interval again. One is due every second, so the calls of a worker that is alone run
+/// one. Urgent tasks keep their interval: lost jobs must run again within 2 s of the end of a lease, also when the
 /// workers that ran these tasks end.
 public struct MaintenancePace: Sendable, Equatable {
     /// The longest wait between two calls of routine maintenance, in intervals.

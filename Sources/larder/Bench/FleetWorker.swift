@@ -4,7 +4,7 @@ import JobQueue
 /// One life of a simulated worker: everything that `larder work` sends to the database, and no images.
 ///
 /// It claims as many jobs as it has slots, holds them until its next turn, completes them and claims again. Meanwhile
-/// it sends heartbeats and calls maintenance as a worker that is busy.
+/// it sends heartbeats and calls maintenance as a busy worker does.
 struct FleetWorker: Sendable {
     /// The time between two heartbeats of a worker that holds jobs.
     private static let heartbeatInterval = Duration.milliseconds(750)

@@ -114,7 +114,7 @@ private enum ConfigText {
         let checks: [(Arguments) throws -> Void] = [
             {
                 for database in try Settings.databases($0).databases {
-                    try PostgresJobQueue.check(databaseURL: database.url)
+                    try PostgresJobQueue.validate(databaseURL: database.url)
                 }
             },
             { _ = try Limits.fetch($0) }, { _ = try Limits.resolver($0) },

@@ -1,4 +1,5 @@
-/// The script that all pages share: the API, elements, tables, charts and the questions before a change.
+/// The script that all pages share: the API, elements, tables, charts, the questions before a change, and how
+/// a page takes over what is new.
 ///
 /// Every text from the database goes through `textContent` or `setAttribute`, never through markup.
 enum DashboardScript {

@@ -90,7 +90,7 @@ struct DashboardSet: Sendable {
     /// The newest batches of all databases, newest first, and the databases with what kept one from answering.
     private func batches(_ request: HTTPRequest) async throws(CommandError) -> JSONObject {
         let limit = try DashboardCall.number("limit", of: request, in: 1...1_000, default: 50)
-        let answers = await withTaskGroup(of: (Int, Result<[BatchProgress], QueueError>).self) { group in
+        let results = await withTaskGroup(of: (Int, Result<[BatchProgress], QueueError>).self) { group in
             for (index, member) in members.enumerated() {
                 group.addTask {
                     do throws(QueueError) {
@@ -98,15 +98,15 @@ struct DashboardSet: Sendable {
                     } catch { return (index, .failure(error)) }
                 }
             }
-            var answers: [Int: Result<[BatchProgress], QueueError>] = [:]
-            for await (index, answer) in group { answers[index] = answer }
-            return answers
+            var found: [Int: Result<[BatchProgress], QueueError>] = [:]
+            for await (index, result) in group { found[index] = result }
+            return found
         }
         var lines: [(at: String, id: Int64, json: JSONObject)] = []
         var databases: [JSONObject] = []
         for (index, member) in members.enumerated() {
             var message: String?
-            switch answers[index] {
+            switch results[index] {
             case .success(let batches)?:
                 let own: JSONObject = ["database": member.label]
                 for batch in batches { lines.append((batch.openedAt, batch.id, batch.json.merging(own))) }
