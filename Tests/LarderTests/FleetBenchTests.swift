@@ -17,7 +17,7 @@ struct FleetBenchTests {
             "--deaths", "60", "--server-connections", "4",
             environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")], limit: Self.limit)
         let outcome = try await command.run()
-        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
         let faults = try await OutputSchema.faults(outcome.lines.map { ("bench fleet", $0) })
         #expect(faults.isEmpty, "\(faults)")
         var values: [String: Double] = [:]
