@@ -85,7 +85,7 @@ let package = Package(
                 "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "ObjectStore",
                 "DiskCache",
                 "ImageModel",
-                "Concurrency", "Measuring", "CGLib", "CCSV", "CTOML", "CMicroHTTPD",
+                "Concurrency", "Measuring", "CLinux", "CGLib", "CCSV", "CTOML", "CMicroHTTPD",
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The exit codes of docs/commands.md after a signal: a command that handles it ends with the code of its result, every
-/// other one by the signal itself, which a shell shows as 130 (SIGINT) or 143 (SIGTERM).
+/// other one by the signal itself, which a shell shows as 129 (SIGHUP), 130 (SIGINT) or 143 (SIGTERM).
 @Suite(.timeLimit(.minutes(5)))
 struct SignalTests {
     @Test(arguments: [SIGINT, SIGTERM])
@@ -14,7 +14,8 @@ struct SignalTests {
         _ = try await scene.larder("enqueue", "--batch", "b", "--at", "+1h", url)
         let watch = try scene.larder(["status", "b", "--watch", "--interval", "1h"]).start()
         let limits = ["--max-runtime", "1h", "--idle-timeout", "1h", "--total-timeout", "1h"]
-        let fetch = try scene.larder(["fetch", url] + limits).start()
+        let place = try TemporaryDirectory()
+        let fetch = try scene.larder(["fetch", url, "-o", place.file("image")] + limits).start()
         #expect(await watch.reaches { !$0.outputSoFar.isEmpty })
         await scene.origin.waitForRequests("/never")
         for command in [watch, fetch] {
@@ -22,6 +23,37 @@ struct SignalTests {
             let outcome = await command.outcome()
             #expect(outcome.code == nil && outcome.signal == signal, "\(outcome)")
         }
+        #expect(try place.names == [], "a part of the output file stays")
+    }
+
+    @Test func `run ends in order when its terminal closes, and goes on below nohup`() async throws {
+        let scene = try await Scene()
+        let gate = OriginGate()
+        var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))
+        reply.steps.insert(.wait(gate), at: 0)
+        for target in ["/a.jpg", "/b.jpg"] { scene.origin.on(target, reply) }
+        let run = try scene.larder(["run", "--grace", "0s", scene.origin.url("/a.jpg")]).start()
+        await scene.origin.waitForRequests("/a.jpg")
+        run.signal(SIGHUP)
+        let ended = await run.outcome()
+        #expect(ended.code == 1 && ended.errorText.contains("1 item left"), "\(ended.errorText)")
+
+        let other = scene.larder(["run", scene.origin.url("/b.jpg")])
+        let below = try RunningCommand(
+            "/usr/bin/nohup", [LarderCommand.executable] + other.arguments, environment: other.environment, input: [])
+        await scene.origin.waitForRequests("/b.jpg")
+        below.signal(SIGHUP)
+        gate.openUp()
+        #expect(await below.outcome().code == 0)
+    }
+
+    @Test func `a worker that waits for its database ends with 0`() async throws {
+        let scene = try await Scene()
+        let worker = try scene.larder(["work", "--database", "postgresql://127.0.0.1:9/none"]).start()
+        #expect(await worker.reaches { String(decoding: $0.errorsSoFar, as: UTF8.self).contains("waiting for it") })
+        worker.signal(SIGTERM)
+        let outcome = await worker.outcome()
+        #expect(outcome.code == 0, "\(outcome)")
     }
 
     @Test func `a shell shows 143 for such a command after SIGTERM`() async throws {

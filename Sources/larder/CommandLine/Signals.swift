@@ -3,19 +3,21 @@ import Dispatch
 import Glibc
 import Worker
 
-/// Turns SIGTERM and SIGINT into a shutdown request: the first finishes running jobs, the second cancels them.
+/// Turns SIGTERM, SIGINT and SIGHUP into a shutdown request: the first finishes running jobs, the second cancels them.
 enum Signals {
-    private static let numbers = [SIGTERM, SIGINT]
+    private static let numbers = [SIGTERM, SIGINT, SIGHUP]
 
     /// Handles the signals, and a closed standard output, from its return on; until then they end the program.
     ///
     /// Dispatch installs its own handler on Linux, so the signals need not be ignored first. Child processes start with
     /// the default action.
-    static func deliver(to stop: ShutdownRequest) async {
+    ///
+    /// - Parameter hangUpStops: whether SIGHUP is one of the signals. One that is ignored, as below nohup, stays ignored.
+    static func deliver(to stop: ShutdownRequest, hangUpStops: Bool = true) async {
         // Jobs are not left behind for a reader that ended.
         Console.onBrokenPipe.withLock { $0 = { stop.request(.finish) } }
         let queue = DispatchQueue(label: "signals")
-        for number in numbers {
+        for number in numbers where number != SIGHUP || hangUpStops && !ignoresHangUp {
             await withCheckedContinuation { continuation in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
                 source.setEventHandler {
@@ -46,6 +48,14 @@ enum Signals {
         source.activate()
     }
 
+    private static var ignoresHangUp: Bool {
+        var action = sigaction()
+        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
+        // Function pointers, which Swift does not compare.
+        let handler = unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        return handler == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
     /// Lets the signals end the program at once, for when no job is held any more.
-    static func release() { for number in numbers { signal(number, SIG_DFL) } }
+    static func release() { for number in numbers where number != SIGHUP || !ignoresHangUp { signal(number, SIG_DFL) } }
 }

@@ -38,7 +38,7 @@ extension Command {
     ) { arguments in
         let log = try EventLog(arguments)
         let stop = ShutdownRequest()
-        await Signals.deliver(to: stop)
+        await Signals.deliver(to: stop, hangUpStops: false)
         let settings = try Settings(arguments)
         try settings.requireOne("a worker serves one database, start one for each")
         let expiry = try ExpiryOptions.policy(arguments, age: nil)
@@ -79,7 +79,20 @@ extension Command {
             try await settings.openQueue(
                 starting: true, maxWait: WorkerSetup.maxWait, waiting: isEndless ? wait : nil)
         }
-        let queue = if let manager { try await manager.whileRunning(openQueue) } else { try await openQueue() }
+        let name = configuration.queue
+        func result(of summary: PrefetchWorker.Summary) -> WorkResult {
+            WorkResult(summary: summary, queue: name, log: log, json: arguments.flag("json"), isQuiet: isQuiet)
+        }
+        let queue: PostgresJobQueue
+        do {
+            queue = if let manager { try await manager.whileRunning(openQueue) } else { try await openQueue() }
+        } catch {
+            guard isEndless, stop.urgency != .none else { throw error }
+            // Nothing was claimed yet, so nothing failed.
+            await server?.close()
+            await setup.shutdown()
+            return try await result(of: .init()).show(heldIn: nil)
+        }
         endpoint?.connected(queue)
         let restart = EmbeddedServerRestart(settings)
         if let restart { configuration.services.append(restart) }
@@ -87,7 +100,6 @@ extension Command {
             try await Printer.printing { printer in
                 var configuration = configuration
                 let isShown = !isQuiet && !arguments.flag("json") && Console.isTerminal(STDERR_FILENO)
-                let name = configuration.queue
                 let progress =
                     isShown
                     ? WorkProgress(
@@ -114,49 +126,8 @@ extension Command {
         }
         await server?.close()
         Signals.release()
-        if let other = summary.other {
-            if arguments.flag("json") {
-                try Console.json(["succeeded": 0, "failed": 0, "retried": 0, "left": "other"])
-            }
-            if !isQuiet { log.say("other_drain", .info, DrainOverlap.text(other, queue: configuration.queue)) }
-            return .done
-        }
-        // `nothing`, `later`, `work`, `held` when only paused or suspended work is left, `other` above.
-        var left = "\(summary.left)"
         // The time limit requests a shutdown, too.
-        if configuration.end == .drained, stop.urgency == .none || summary.timeIsUp {
-            do {
-                let held = try await HeldWork(of: configuration.queue, in: queue)
-                for line in held.lines { log.say("held", .warning, line) }
-                if summary.left == .later, let line = held.later() { log.say("later", .info, line) }
-                if summary.left != .nothing {
-                    for line in try await HeldOriginLine.all(in: queue) { log.say("origin_held", .warning, line) }
-                }
-                if !held.isEmpty, summary.left == .nothing { left = "held" }
-            } catch {
-                // The exit code of the time limit comes first.
-                guard summary.timeIsUp else { throw error }
-                log.say("held", .warning, "held work is unknown: \(error)")
-            }
-        }
-        let code = ExitCode(summary, someFailed: summary.failed > 0)
-        if arguments.flag("json") {
-            try Console.json([
-                "succeeded": summary.succeeded, "failed": summary.failed, "retried": summary.retried, "left": left,
-            ])
-        } else if !isQuiet || code != .done || left != "nothing" {
-            let text = "\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) retried"
-            if log.json {
-                log.say(
-                    "ended", .info, text,
-                    [
-                        ("succeeded", summary.succeeded), ("failed", summary.failed), ("retried", summary.retried),
-                        ("left", left),
-                    ])
-            } else {
-                Console.line(text)
-            }
-        }
-        return code
+        let isDrained = configuration.end == .drained && (stop.urgency == .none || summary.timeIsUp)
+        return try await result(of: summary).show(heldIn: isDrained ? queue : nil)
     }
 }

@@ -99,8 +99,8 @@ final class WorkerEndpoint: WorkerService {
         guard request.isReading else { return .wrongMethod }
         return switch request.path {
         case "/metrics": HTTPAnswer(type: MetricsText.type, body: Array(metrics().utf8))
-        case "/livez": Self.probe(health.reasonsNotAlive(at: .now), health)
-        case "/readyz": Self.probe(health.reasonsNotReady(at: .now), health)
+        case "/livez": Self.probe("alive", health.reasonsNotAlive(at: .now), health)
+        case "/readyz": Self.probe("ready", health.reasonsNotReady(at: .now), health)
         default: .notFound
         }
     }
@@ -111,9 +111,9 @@ final class WorkerEndpoint: WorkerService {
         return health
     }
 
-    private static func probe(_ reasons: [String], _ health: WorkerHealth) -> HTTPAnswer {
+    private static func probe(_ name: String, _ reasons: [String], _ health: WorkerHealth) -> HTTPAnswer {
         let object: JSONObject = [
-            "ready": reasons.isEmpty, "reasons": reasons, "sandbox": health.sandbox?.rawValue,
+            name: reasons.isEmpty, "reasons": reasons, "sandbox": health.sandbox?.rawValue,
         ]
         let text = (try? JSONLine.text(object)) ?? "{}"
         return HTTPAnswer(

@@ -1,9 +1,12 @@
+import CLinux
 import Glibc
 
 /// The output of a command, which appears complete or not at all.
 ///
-/// A regular file is written under a random name in its directory, synchronised and renamed. Standard output (`-`), a
-/// device or a pipe receives the bytes at the end, and is never replaced.
+/// A regular file is written without a name in its directory, synchronised, and then given a random name and renamed: a
+/// signal that ends the program before leaves nothing behind. Where the file system has no files without a name, it has
+/// the random name from the beginning. Standard output (`-`), a device or a pipe receives the bytes at the end, and is
+/// never replaced.
 final class OutputFile {
     /// Open for reading and writing.
     let descriptor: Int32
@@ -37,8 +40,10 @@ final class OutputFile {
                 separator: "/")
             let name = ".larder-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
             temporary = path.contains("/") ? "\(directory)/\(name)" : name
-            descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
-            isNamed = descriptor >= 0
+            let unnamed = Self.unnamed(in: path.contains("/") ? directory + "/" : ".")
+            descriptor =
+                unnamed ?? open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+            isNamed = unnamed == nil && descriptor >= 0
             guard descriptor >= 0 else { throw .file("write", given) }
             // A private file stays private. Only root may keep another owner.
             if exists {
@@ -73,6 +78,17 @@ final class OutputFile {
 
     private init() throws(CommandError) {
         (descriptor, path, temporary, isNamed, isCopied) = (try Self.unnamed(), "", "", false, false)
+    }
+
+    /// A new file in a directory, without a name; nil where that cannot be had, or could not be given a name later.
+    private static func unnamed(in directory: String) -> Int32? {
+        let descriptor = larder_open_unnamed(directory)
+        guard descriptor >= 0 else { return nil }
+        guard access("/proc/self/fd/\(descriptor)", F_OK) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 
     /// A new file in /tmp that has no name any more.
@@ -114,7 +130,15 @@ final class OutputFile {
     /// Gives the file its final name, or copies it to where it belongs.
     func keep() throws(CommandError) {
         guard !isCopied else { return try copy() }
-        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw .file("write", path) }
+        guard fsync(descriptor) == 0 else { throw .file("write", path) }
+        if !isNamed {
+            // Without a name in between a file that exists could not be replaced.
+            guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
+                throw .file("write", path)
+            }
+            isNamed = true
+        }
+        guard rename(temporary, path) == 0 else { throw .file("write", path) }
         isNamed = false
         try synchroniseDirectory()
     }
