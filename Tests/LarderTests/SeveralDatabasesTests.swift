@@ -98,7 +98,18 @@ struct SeveralDatabasesTests {
         let before = try await larder("status", "spring@-1", "--json")
         #expect(try fields(try #require(before.lines.first))["batchID"] as? Int == 1)
         let unknown = try await larder("status", "summer")
-        #expect(unknown.code == 1 && unknown.errorText.contains("unknown batch \"summer\""), "\(unknown.errorText)")
+        #expect(unknown.code == 1 && unknown.errorText.contains("unknown batch \"summer\" in "), "\(unknown.errorText)")
+        #expect(labels.allSatisfy { unknown.errorText.contains($0) }, "\(unknown.errorText)")
+        let misspelt = try await larder("status", "sprin")
+        #expect(misspelt.errorText.contains("did you mean 'spring'"), "\(misspelt.errorText)")
+    }
+
+    @Test func `a name that both have is refused`() async throws {
+        let url = scene.origin.url("/a.jpg")
+        for urls in urls { #expect(try await larder("enqueue", url, "--batch", "b", on: [urls]).code == 0) }
+        let both = try await larder("cancel", "b")
+        #expect(both.code == 2 && both.errorText.contains("batch b exists in"), "\(both.errorText)")
+        #expect(try await larder("cancel", "b", on: [urls[1]]).code == 0)
     }
 
     @Test func `a number that both have is refused, and one of one database is found`() async throws {

@@ -46,9 +46,14 @@ enum UnknownName {
             remedy += ", and in SQL SELECT larder.queue_set('\(literal)') creates one"
         }
         // A number is not misspelt.
-        guard Int64(given) == nil, let queue = try? await Settings(arguments).openQueue() else { return remedy }
-        let near = NearestWord.to(given, among: await kind.names(in: queue))
-        await queue.close()
+        guard Int64(given) == nil, let databases = try? Settings(arguments).each else { return remedy }
+        var names: [String] = []
+        for database in databases {
+            guard let queue = try? await database.openQueue() else { continue }
+            names += await kind.names(in: queue)
+            await queue.close()
+        }
+        let near = NearestWord.to(given, among: names)
         return near.map { "did you mean '\(PrintableText.text($0))'? \(remedy)" } ?? remedy
     }
 

@@ -24,11 +24,10 @@ extension Settings {
         return all[order[0]]
     }
 
-    /// The settings with the database of a batch that exists, given by name or number; the database where a new one of
-    /// this name would go, when none has it.
+    /// The settings with the database of a batch that exists, given by name or number.
     ///
-    /// - Throws: wrong usage for a number that several databases have, and an error of a database before the batch is
-    ///   found.
+    /// - Throws: wrong usage for a batch that several databases have, `.unknownBatch` when none has it, and an error of
+    ///   a database before a name is found, or of any database for a number.
     func finding(_ batch: String) async throws -> Settings {
         let all = each
         guard all.count > 1 else { return self }
@@ -36,19 +35,21 @@ extension Settings {
         var found: [Settings] = []
         for position in order {
             do {
-                guard try await all[position].contains(batch) else { continue }
+                if try await all[position].contains(batch) { found.append(all[position]) }
             } catch {
-                throw CommandError(error).of(all[position].label)
+                // A name is in one database, unless it was enqueued into another one by other settings.
+                guard !found.isEmpty, Int64(batch) == nil else { throw CommandError(error).of(all[position].label) }
             }
-            // A name is in one database.
-            guard Int64(batch) != nil else { return all[position] }
-            found.append(all[position])
         }
         guard found.count < 2 else {
             let labels = found.compactMap(\.label).sorted().joined(separator: " and ")
             throw CommandError.usage("batch \(batch) exists in \(labels): name one of them by --database")
         }
-        return found.first ?? all[order[0]]
+        guard let settings = found.first else {
+            let labels = all.compactMap(\.label).joined(separator: ", ")
+            throw QueueError(.unknownBatch, "unknown batch \"\(batch)\" in \(labels)")
+        }
+        return settings
     }
 
     /// Whether the database has a batch of this name or number.
