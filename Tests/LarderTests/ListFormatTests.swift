@@ -143,6 +143,7 @@ struct ListFormatTests {
     @Test(arguments: [
         ("image_url,price\nhttp://a.example/1,3\n", "; the nearest is 'image_url'"),
         ("urls,priority\n", "; the nearest is 'urls'"), ("id,price\n", "; it has 'id', 'price'"),
+        ("url;priority\nhttp://a.example/1;3\n", "; its columns are separated by semicolons, not commas"),
     ])
     func `a header without url is an error that names the nearest column`(list: String, end: String) async throws {
         let scene = try await Scene()

@@ -137,7 +137,7 @@ struct ReportTests {
         _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1", "http://a.example/2", "nothing")
         _ = try await scene.larder("cancel", "b")
         let text = try await scene.larder("status", "b").text
-        #expect(text.hasPrefix("b (1): cancelled, 100% 3/3, 1 failed, 2 cancelled\n"), "\(text)")
+        #expect(text.hasPrefix("b (1): cancelled, 100% 3/3, 1 failed, 2 cancelled, took "), "\(text)")
     }
 
     @Test func `--json excludes other formats unless one of both is a variable`() async throws {

@@ -124,10 +124,12 @@ final class ListReader {
 
     /// The error about a header without `url`, of which every line would be a bad URL.
     private func noURL(_ fields: [String], _ number: Int) -> CommandError {
+        let isOther = fields.count == 1 && fields[0].contains(";")
+        let separator = isOther ? "; its columns are separated by semicolons, not commas" : nil
         let near = ListColumn.nearestToURL(fields).map { "; the nearest is '\(FailureLine.cut($0))'" }
         let names = "; it has " + fields.prefix(5).map { "'\(FailureLine.cut($0))'" }.joined(separator: ", ")
         let list = name == "-" ? "standard input" : name
-        return .larder(.badLine, "\(list):\(number): the header has no column url" + (near ?? names))
+        return .larder(.badLine, "\(list):\(number): the header has no column url" + (separator ?? near ?? names))
     }
 
     private static func tooLong(_ number: Int) -> BadLine {

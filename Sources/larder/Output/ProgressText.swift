@@ -1,8 +1,10 @@
+import Concurrency
 import JobQueue
 
 /// The progress of a batch as text.
 enum ProgressText {
-    /// `spring (7): sealed, 50% 5/10, 1 failed, 2.5/s, 2s left, p50 12.5 ms, p95 80.0 ms`, and a line with the errors.
+    /// `spring (7): sealed, 50% 5/10, 1 failed, p50 12.5 ms, p95 80.0 ms, 2.5/s, 2s left`, and a line with the errors.
+    /// A batch that is over has the time it took instead of what is left.
     ///
     /// - Parameters:
     ///   - rate: items per second; by default those since the batch was opened.
@@ -12,6 +14,10 @@ enum ProgressText {
         // The state is before the line.
         line.notes.removeAll { $0 == "paused" }
         if let p50 = progress.p50, let p95 = progress.p95 { line.notes.append("p50 \(p50) ms, p95 \(p95) ms") }
+        if progress.isOver, let duration = progress.duration {
+            line.notes.append("took \(time(Int(duration.seconds.rounded(.up))))")
+            if progress.rate > 0 { line.rate = progress.rate }
+        }
         let head = head(progress, before: line, width: width)
         var text = head + line.text(width: width.map { max(0, $0 - TerminalCells.count(head)) }) + "\n"
         if let errors = errors(progress) { text += "  errors: \(errors)\n" }

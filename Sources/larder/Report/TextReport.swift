@@ -37,6 +37,7 @@ enum TextReport {
             ("variants", "\(progress.variants)"), ("bytes in", ByteCount(progress.bytesIn).text),
             ("bytes out", ByteCount(progress.bytesOut).text),
             ("elapsed", "\(Double(progress.elapsed.milliseconds) / 1000) s"),
+            ("rate", "\((progress.rate * 10).rounded() / 10)/s"),
         ]
     }
 }
