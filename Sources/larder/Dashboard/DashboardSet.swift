@@ -87,33 +87,40 @@ struct DashboardSet: Sendable {
         return HTTPAnswer(body: Array("ready\n".utf8))
     }
 
+    /// The newest batches of a database, or what kept it from answering.
+    private struct Found: Sendable {
+        let index: Int
+        var batches: [BatchProgress] = []
+        var error: String?
+    }
+
+    /// A function of its own: as the closure of a task that returned a typed `Result`, the optimised build lost batches
+    /// or gave them to another database.
+    private static func newest(of member: Member, _ index: Int, _ limit: Int) async -> Found {
+        do {
+            return Found(index: index, batches: try await member.dashboard.queue.progress(limit: limit))
+        } catch {
+            return Found(index: index, error: CommandError(error).message)
+        }
+    }
+
     /// The newest batches of all databases, newest first, and the databases with what kept one from answering.
     private func batches(_ request: HTTPRequest) async throws(CommandError) -> JSONObject {
         let limit = try DashboardCall.number("limit", of: request, in: 1...1_000, default: 50)
-        let results = await withTaskGroup(of: (Int, Result<[BatchProgress], QueueError>).self) { group in
+        let found = await withTaskGroup(of: Found.self) { group in
             for (index, member) in members.enumerated() {
-                group.addTask {
-                    do throws(QueueError) {
-                        return (index, .success(try await member.dashboard.queue.progress(limit: limit)))
-                    } catch { return (index, .failure(error)) }
-                }
+                group.addTask { await Self.newest(of: member, index, limit) }
             }
-            var found: [Int: Result<[BatchProgress], QueueError>] = [:]
-            for await (index, result) in group { found[index] = result }
-            return found
+            var found: [Found] = []
+            for await one in group { found.append(one) }
+            return found.sorted { $0.index < $1.index }
         }
         var lines: [(at: String, id: Int64, json: JSONObject)] = []
         var databases: [JSONObject] = []
-        for (index, member) in members.enumerated() {
-            var message: String?
-            switch results[index] {
-            case .success(let batches)?:
-                let own: JSONObject = ["database": member.label]
-                for batch in batches { lines.append((batch.openedAt, batch.id, batch.json.merging(own))) }
-            case .failure(let error)?: message = CommandError(error).message
-            case nil: break
-            }
-            databases.append(["database": member.label, "databaseNumber": index + 1, "error": message])
+        for one in found {
+            let own: JSONObject = ["database": members[one.index].label]
+            for batch in one.batches { lines.append((batch.openedAt, batch.id, batch.json.merging(own))) }
+            databases.append(own.merging(["databaseNumber": one.index + 1, "error": one.error]))
         }
         lines.sort { ($0.at, $0.id) > ($1.at, $1.id) }
         return ["batches": lines.prefix(limit).map(\.json), "databases": databases]
