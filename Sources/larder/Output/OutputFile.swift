@@ -36,13 +36,11 @@ final class OutputFile {
         if isCopied {
             (descriptor, temporary, isNamed) = (try Self.unnamed(), "", false)
         } else {
-            let directory = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
-                separator: "/")
-            let name = ".larder-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
-            temporary = path.contains("/") ? "\(directory)/\(name)" : name
-            let unnamed = Self.unnamed(in: path.contains("/") ? directory + "/" : ".")
-            descriptor =
-                unnamed ?? open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+            // With its slash; empty for the current directory.
+            let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+            temporary = directory + ".larder-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+            let unnamed = Self.unnamed(in: directory.isEmpty ? "." : directory)
+            descriptor = unnamed ?? open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
             isNamed = unnamed == nil && descriptor >= 0
             guard descriptor >= 0 else { throw .file("write", given) }
             // A private file stays private. Only root may keep another owner.
