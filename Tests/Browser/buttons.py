@@ -41,7 +41,7 @@ BUTTONS = [
     ("schedules", "nightly", "Run", False, "SELECT count(*) FROM larder.action WHERE verb = 'schedules/run' "
      "AND error IS NULL", "1"),
     ("blocklist", BLOCKED, "Unblock", False, "SELECT count(*) FROM larder.blocklist WHERE url LIKE '%<i>%'", "0"),
-    ("batches/5", None, "Cancel", False, SLOW, "cancelled"),
+    ("batches/5", None, "Cancel batch", False, SLOW, "cancelled"),
 ]
 
 
@@ -49,23 +49,23 @@ def check_forms(opened):
     go(opened, "blocklist")
     opened.fill("input[name=url]", "http://a.example/spam.jpg")
     opened.keyboard.press("Enter")
-    answer_question(opened, "Yes")
+    answer_question(opened, "Block")
     opened.get_by_text("http://a.example/spam.jpg", exact=True).wait_for()
     expect_answer("SELECT count(*) FROM larder.blocklist WHERE url = 'http://a.example/spam.jpg'", "1", "a block")
     go(opened, "origins")
     opened.fill("input[name=origin]", "http://held.example/")
     opened.keyboard.press("Enter")
-    answer_question(opened, "Yes")
+    answer_question(opened, "Hold")
     held = "FROM larder.held_origin WHERE origin LIKE '%held.example%'"
     expect_answer("SELECT reason " + held, "operator", "a hold")
     opened.locator("tr", has_text="held.example").get_by_role("button", name="Release").click()
-    answer_question(opened, "Yes")
+    answer_question(opened, "Release")
     expect_answer("SELECT count(*) " + held, "0", "the end of a hold")
     # What a change refuses is said.
     go(opened, "blocklist")
     opened.fill("input[name=url]", "nonsense")
     opened.keyboard.press("Enter")
-    answer_question(opened, "Yes")
+    answer_question(opened, "Block")
     opened.get_by_role("dialog").filter(has_text="is not an http or https URL").wait_for()
     answer_question(opened, "Close")
     expect_answer("SELECT verb FROM larder.action WHERE error IS NOT NULL", "blocklist/add", "the only refused change")

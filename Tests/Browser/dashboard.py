@@ -98,7 +98,7 @@ checked_dialogs = []
 
 
 def press(opened, where, row, title, note=False):
-    """Presses the button of a row, or of the page: first refuses the question, then accepts it."""
+    """Presses the button of a row, or of the page: first refuses the question, then accepts it by the same title."""
     go(opened, where)
     place = opened.locator("main tr", has_text=row).first if row else opened.locator("main")
     button = place.get_by_role("button", name=title, exact=True).first
@@ -109,6 +109,6 @@ def press(opened, where, row, title, note=False):
     if not checked_dialogs:
         check_rules(opened, "a dialog")
     checked_dialogs.append(title)
-    answer_question(opened, "Yes")
+    answer_question(opened, title)
     if note:
         answer_question(opened, "Close")

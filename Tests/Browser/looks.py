@@ -30,6 +30,10 @@ with server, browser() as chromium:
         opened.goto(server.url)
         opened.wait_for_selector("#token")
         check_rules(opened, "the page of the token")
+        opened.fill("#token", "not the token of it")
+        opened.keyboard.press("Enter")
+        opened.get_by_text("The token was refused.").wait_for()
+        check_rules(opened, "a token that was refused")
         sign_in(opened)
         for where in PAGES + ["batches/1", "batches/5"]:
             look(opened, where)

@@ -19,7 +19,7 @@ struct ReportPageTests {
         #expect(page.contains("<title>Batch &lt;/title&gt;&lt;b&gt;&amp;&quot; (1)</title>"))
         #expect(!page.contains("<script>alert") && page.matches(of: /<script/).count == 2, "its data and its script")
         #expect(!page.contains("src=\"http") && !page.contains("href=\"http"), "nothing is loaded from elsewhere")
-        #expect(page.contains("<span class=\"state good\">finished</span>"))
+        #expect(page.contains("<span class=\"state warn\">finished</span>"))
         let times = page.matches(of: /<time datetime="[^"]+" title="[^"]+">\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/)
         #expect(times.count == 4, "opened, finished, and the beginning of two charts")
         #expect(page.contains("1 of 2 images, 1 failed, 1 variant each, ") && page.contains("HTTP status 404"))
@@ -113,7 +113,7 @@ struct ReportPageTests {
         #expect(page.contains("The URL is empty or malformed") && page.contains("0 of 1 image, 1 failed"))
         _ = try await scene.sql("SELECT larder.batch_open('none')")
         let empty = try await scene.larder("report", "none", "--format", "html").text
-        #expect(empty.contains("No image failed") && empty.hasSuffix("</html>\n"))
+        #expect(empty.contains("No image has been enqueued in this batch yet") && empty.hasSuffix("</html>\n"))
         #expect(try await Self.faults(empty, in: scene) == "")
     }
 

@@ -9,38 +9,43 @@ enum DashboardBatch {
           const start = failurePages.starts[failurePages.starts.length - 1];
           const [answer, { images, next }, { statistics, previous }, page] = await Promise.all([
             call("batches/" + id), call(`batches/${id}/images?limit=24`), call(`batches/${id}/statistics`),
-            call("failures?" + query({ batch: id, after: start, limit: 50 }))]);
+            call("failures?" + query({ batch: id, after: start, limit: 10 }))]);
           const { batch, errors, hasFailures } = answer;
           pages.batch.title = "Batch " + batch.batch;
           const change = (title, verb, question, danger, note) =>
             button(title, `batches/${id}/${verb}`, {}, question, danger, note);
           const isOver = batch.state === "finished" || batch.state === "cancelled";
+          if (batch.total === 0 && isOver) {
+            return [make("p", {}, batchState(batch), make("span", { class: "quiet" }, "opened ", time(batch.openedAt))),
+              make("p", { class: "empty" }, "No image was enqueued in this batch.")];
+          }
           return [
-            make("p", {}, state(batch.state), make("span", { class: "quiet" },
-              `, ${number(batch.finished)} of ${number(batch.total)} items in `,
+            make("p", {}, batchState(batch), make("span", { class: "quiet" },
+              `${number(batch.finished)} of ${number(batch.total)} items in `,
               isOver ? duration(batch.seconds) : elapsed(batch.seconds, answer), ", opened ", time(batch.openedAt))),
             bar(batch),
             make("div", { class: "actions" },
+              reportButton(id),
               isOver ? null : batch.state === "paused" ? change("Resume", "resume", `Resume ${batch.batch}?`)
                 : change("Pause", "pause", `Pause ${batch.batch}? Its jobs wait.`),
-              reportButton(id),
               hasFailures && batch.state !== "cancelled" ? change("Retry failed", "retry", `Retry the failed items of ${batch.batch}?`, false,
                 ({ items }) => `${number(items)} items are tried again.`) : null,
               hasFailures ? change("Discard failures", "discard", `Discard the failures of ${batch.batch}?`, true) : null,
-              isOver ? null : change("Cancel", "cancel", `Cancel ${batch.batch}? ${number(batch.open)} items end at once.`, true)),
+              isOver ? null : change("Cancel batch", "cancel",
+                `Cancel ${batch.batch}? ${number(batch.open)} items end at once.`, true)),
             tiles([
               ["succeeded", number(batch.succeeded), "good"],
               ["failed", failed(batch.failed, { batch: id })],
               ["cancelled", number(batch.cancelled)], ["open", number(batch.open)], ["fresh", number(batch.fresh)],
               ["blocked", number(batch.blocked)], ["retries", number(batch.retries)], ["downloads", number(batch.downloads)],
               ["variants", number(batch.variants)], ["received", bytes(batch.bytesIn)], ["stored", bytes(batch.bytesOut)],
-              ["items/s", batch.rate.toFixed(1)], ["left", duration(batch.etaSeconds)],
-              ["median of a job", took(batch.p50Ms)], ["95 % of jobs", took(batch.p95Ms)],
+              ["items/s", batch.rate.toFixed(1)], ["time left", duration(batch.etaSeconds)],
+              ["median of a job", took(batch.p50Ms)], ["95th percentile", took(batch.p95Ms)],
             ].filter(([, value]) => !["0", "0.0", "0 B", "–"].includes(value))),
             causesSection(id, batch, errors, statistics.causes),
             failureTable(batch, page),
             make("h2", {}, "Newest images"),
-            gallery(id, images, next),
+            gallery(id, images, next, isOver),
             timeSection(statistics), originsSection(statistics), sizesSection(statistics), previousSection(batch, previous),
             statistics.jobs === 0 ? null : make("p", { class: "quiet" }, `Times, origins and examples are of the newest ${number(statistics.jobs)} jobs, `
               + `variants of the newest ${number(Math.min(250, statistics.jobs))}; the report has all.`),
@@ -76,10 +81,12 @@ enum DashboardBatch {
         function failureTable(batch, { failures, next }) {
           if (failures.length === 0 && failurePages.starts.length === 1) return null;
           return [
-            make("h3", {}, "Failed images"),
+            make("div", { class: "heading" }, make("h3", {}, "Failed images"),
+              make("a", { href: "#/failures?" + query({ batch: batch.batchID }) }, "All failures of the batch")),
             table("Failed images", [
-              ["URL", (row) => breakable(row.url), "long"], ["Message", (row) => row.message, "long"],
-              ["Error", (row) => `${row.domain} ${row.code}`, "error"], ["Attempts", (row) => row.attempts, "number"],
+              ["URL", (row) => breakable(row.url), "long"],
+              ["Error", (row) => [row.message + " ", make("small", {}, `${row.domain} ${row.code}`
+                + (row.attempts > 1 ? ` · ${row.attempts} attempts` : ""))], "long"],
             ], failures, "No further failures."),
             make("div", { class: "actions" },
               failurePages.starts.length > 1 ? make("button", { type: "button", onclick: () => { failurePages.starts.pop(); show(); } }, "Previous failures") : null,
@@ -95,7 +102,8 @@ enum DashboardBatch {
         function timeSection({ timeline, slotMilliseconds, stages, slowest }) {
           if (timeline.length === 0) return null;
           const bySlot = new Map(timeline.map((row) => [row.slot, row]));
-          const list = Array.from({ length: Math.max(...timeline.map((row) => row.slot)) + 1 }, (_, slot) => {
+          // At least 20, so that a column of a short run is not as wide as the chart.
+          const list = Array.from({ length: Math.max(19, ...timeline.map((row) => row.slot)) + 1 }, (_, slot) => {
             const row = bySlot.get(slot) ?? { succeeded: 0, skipped: 0 };
             return { good: row.succeeded, bad: row.skipped,
               text: `after ${took(slot * slotMilliseconds)}: ${number(row.succeeded)} succeeded, ${number(row.skipped)} failed or cancelled` };
@@ -108,11 +116,11 @@ enum DashboardBatch {
             make("h2", {}, "Time"),
             plot(`Items per ${took(slotMilliseconds)}`, top, times, [["good", "succeeded"], ["bad", "failed or cancelled"]],
               `Items that ended in each ${took(slotMilliseconds)}`, ...columns("stripes-batch", list, top)),
-            table("Stages of a job", [
+            known.length === 0 ? null : table("Stages of a job", [
               ["Stage", (row) => stageNames[row.stage] ?? row.stage, "medium"],
               ["Median", (row) => took(row.p50), "number"], ["95 %", (row) => took(row.p95), "number"],
               ["99 %", (row) => took(row.p99), "number"], ["", (row) => share(row.p99, longest)],
-            ], known.map((row) => ({ ...row, name: row.stage })), "No job has succeeded yet."),
+            ], known.map((row) => ({ ...row, name: row.stage })), ""),
             slowest.length > 0 ? disclosure("Slowest jobs", table("Slowest jobs", [
               ["URL", (row) => breakable(row.url), "long"], ["Wait", (row) => took(row.wait), "number"], ["Fetch", (row) => took(row.fetch), "number"],
               ["Transcode", (row) => took(row.transcode), "number"], ["Store", (row) => took(row.store), "number"],

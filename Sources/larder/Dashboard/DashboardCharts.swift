@@ -1,5 +1,5 @@
-/// The script of the charts: SVG between axes of text, with a legend. What failed is striped, so that no colour has to
-/// be told from another.
+/// The script of the charts: SVG between axes of text, with a legend. What failed is striped in two shades, so that no
+/// colour has to be told from another, and a column has no gaps.
 enum DashboardCharts {
     static let text = #"""
         const spans = [[60, "1 hour"], [360, "6 hours"], [1440, "24 hours"]];
@@ -19,14 +19,19 @@ enum DashboardCharts {
               make("div", { class: "below", "aria-hidden": "true" }, times.map((text) => make("span", {}, text)))));
         }
 
-        /** A round number at least as large. */
+        /** The least round number that is not below a value, of which the half is as round: as in a report. */
         function roundTop(value) {
-          const unit = 10 ** Math.floor(Math.log10(Math.max(value, 2)));
-          return [1, 2, 4, 5, 10].map((factor) => factor * unit).find((top) => top >= value) ?? value;
+          const small = [2, 4, 6, 8].find((top) => top >= value);
+          if (small) return small;
+          for (let unit = 1; ; unit *= 10) {
+            const step = [10, 12, 16, 20, 30, 40, 50, 60, 80].find((factor) => factor * unit >= value);
+            if (step) return step * unit;
+          }
         }
 
         const stripes = (id) => svg("defs", {}, svg("pattern",
-          { id, width: 20, height: 8, patternUnits: "userSpaceOnUse" }, rect(0, 0, 20, 5, { class: "fill-bad" })));
+          { id, width: 20, height: 4, patternUnits: "userSpaceOnUse" },
+          rect(0, 0, 20, 4, { class: "between" }), rect(0, 0, 20, 2, { class: "stripe" })));
 
         /** Columns of [succeeded, other] and a text each. */
         function columns(id, list, top) {

@@ -1,7 +1,9 @@
 /// The script of the page of the failures of all batches.
 enum DashboardFailures {
     static let text = #"""
-        const failureFields = [["text", "Part of the URL"], ["origin", "Origin"], ["domain", "Error domain"], ["code", "Code"], ["batch", "Batch number"]];
+        const failureFields = [["text", "Part of the URL"], ["origin", "Origin"], ["domain", "Error domain"],
+          ["code", "Error code"], ["batch", "Batch number"]];
+        const errorDomains = ["SDWebImageErrorDomain", "NSURLErrorDomain", "LarderErrorDomain"];
 
         async function failuresPage(filter) {
           const { after, ...wanted } = filter;
@@ -18,16 +20,22 @@ enum DashboardFailures {
               event.preventDefault();
               location.hash = "#/failures?" + query(Object.fromEntries(new FormData(event.currentTarget)));
             } }, failureFields.map(([name, label]) => make("label", {}, label,
-              make("input", { name, value: wanted[name] ?? "", type: ["code", "batch"].includes(name) ? "number" : "text", autocomplete: "off" }))),
+              make("input", { name, value: wanted[name] ?? "",
+                type: ["code", "batch"].includes(name) ? "number" : "text",
+                list: name === "domain" ? "domains" : null, autocomplete: "off" }))),
+              make("datalist", { id: "domains" }, errorDomains.map((domain) => make("option", { value: domain }))),
               make("div", { class: "actions" }, make("button", { class: "primary" }, "Filter"),
                 isFiltered ? make("a", { href: "#/failures" }, "Show all") : null)),
             failures.length === 0 ? null : make("div", { class: "actions" },
               button("Retry all shown", "failures/retry", body, `Retry the newest failures ${which}, at most 200 at once?`, false, note),
               button("Discard all shown", "failures/discard", body, `Discard the newest failures ${which}, at most 200 at once?`, true, note)),
             table("Failures", [
-              ["URL", (row) => breakable(row.url), "long"], ["Cause", (row) => [make("b", {}, row.meaning), make("p", { class: "quiet" },
-                `${row.meaning.includes(row.message) ? "" : row.message + " "}(${row.domain} ${row.code})`)], "long"],
-              ["Batch", batchLink, "medium"], ["Attempts", (row) => row.attempts, "number"], ["When", (row) => time(row.finishedAt)],
+              ["URL and batch", (row) => [breakable(row.url), make("p", { class: "quiet" }, batchLink(row))], "long"],
+              ["Cause", (row) => [row.meaning, make("p", { class: "quiet" },
+                [row.meaning.includes(row.message) ? "" : row.message, `${row.domain} ${row.code}`,
+                  row.attempts > 1 ? `${row.attempts} attempts` : ""].filter((part) => part).join(" · "))],
+              "long cause"],
+              ["When", (row) => time(row.finishedAt)],
               ["", (row) => row.job === null ? null : [
                 button("Retry", `jobs/${row.job}/retry`, {}, `Retry ${row.url}?`),
                 button("Discard", `jobs/${row.job}/discard`, {}, `Discard the failure of ${row.url}?`, true)].filter((part) => part), "actions"],

@@ -26,7 +26,7 @@ enum DashboardImages {
         }
 
         /** One figure for each job, with its smallest file. */
-        function gallery(id, images, next) {
+        function gallery(id, images, next, isOver) {
           const jobs = new Map();
           for (const image of images) {
             if (!shownFormats.includes(image.format)) continue;
@@ -34,13 +34,16 @@ enum DashboardImages {
             if (!best || image.bytes < best.bytes) jobs.set(image.job, image);
           }
           if (jobs.size === 0) return make("p", { class: "quiet" },
-            next ? "The newest 1,000 jobs have no image; the report has those of others." : "No image yet.");
+            next ? "The newest 1,000 jobs have no image; the report has those of others."
+              : isOver ? "Its jobs have stored no new file." : "No image yet.");
           return make("div", { class: "images" }, [...jobs.values()].map((image) => {
             const variant = image.variant ?? "original";
             const path = ["batch", id, variant, image.job].map(encodeURIComponent).join("/");
-            const size = image.width ? make("span", {}, `${image.width} × ${image.height}`) : null;
+            const size = image.width ? `${image.width} × ${image.height}, ` : "";
+            const name = image.url.split(/[?#]/)[0].split("/").filter((part) => part).pop() || image.url;
             return make("figure", {}, picture(path, image.url),
-              make("figcaption", { title: image.url }, make("b", {}, variant), size, make("span", {}, bytes(image.bytes ?? 0))));
+              make("figcaption", { title: image.url }, make("b", {}, name), make("span", {}, variant),
+                make("span", {}, size + bytes(image.bytes ?? 0))));
           }));
         }
 

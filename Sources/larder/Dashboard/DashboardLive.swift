@@ -70,7 +70,8 @@ enum DashboardLive {
           try {
             const content = await page.read(id, Object.fromEntries(new URLSearchParams(filter)));
             if (key !== location.hash) return;
-            const view = make("div", {}, make("h1", {}, page.title), content.flat(3).filter((part) => part));
+            const heading = make("h1", { class: page.title.length > 60 ? "lengthy" : null }, page.title);
+            const view = make("div", {}, heading, content.flat(3).filter((part) => part));
             const active = document.activeElement;
             if (shown === key && main.firstElementChild) morph(main.firstElementChild, view); else main.replaceChildren(view);
             // Moving a node takes the focus from it.
@@ -85,7 +86,12 @@ enum DashboardLive {
           } catch (failure) {
             if (failure.status === 401) {
               unfollow();
-              if (!main.querySelector("#token")) main.replaceChildren(tokenForm());
+              // What is typed stays, unless it was the token that is refused.
+              const typed = main.querySelector("#token")?.value;
+              if (typed === undefined || typed.trim() === sessionStorage.getItem(tokenKey)) {
+                main.replaceChildren(tokenForm());
+                main.querySelector("#token").focus();
+              }
               shown = "";
               return;
             }

@@ -1,10 +1,11 @@
 /// The script of the pages.
 enum DashboardPages {
     static let text = #"""
-        const batchLink = (batch) => make("a", { href: "#/batches/" + batch.batchID }, batch.batch);
+        const batchLink = (batch) =>
+          make("a", { class: "clamp", href: "#/batches/" + batch.batchID, title: batch.batch }, batch.batch);
 
         const batchColumns = [
-          ["Batch", batchLink, "long"], ["State", (row) => state(row.state)],
+          ["Batch", batchLink, "long"], ["State", batchState],
           ["Progress", (row) => make("div", { class: "progress" }, bar(row), make("span", { class: "quiet" }, row.percent + " %"))],
           ["Items", (row) => number(row.total), "number"],
           ["Failed", (row) => failed(row.failed, { batch: row.batchID }), "number"],
@@ -12,10 +13,14 @@ enum DashboardPages {
           ["Left", (row) => duration(row.etaSeconds), "number"], ["Opened", (row) => time(row.openedAt)],
         ];
 
+        /** Text of the database for a reader: commands as code, times as those of the other pages. */
+        const readable = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (found) => localTime(new Date(found)))
+          .split(/'(larder [^']*)'/).map((part, place) => place % 2 === 1 ? command(part) : part);
+
         const findings = (rows) => table("What is wrong", [
-          ["Severity", (row) => state(row.severity)], ["What", (row) => row.what, "medium"],
-          ["Where", (row) => row.detail, "long"], ["What to do", (row) => row.hint, "long"],
-        ], rows, "Nothing is wrong.");
+          ["What", (row) => row.what, "medium"], ["Severity", (row) => state(row.severity)],
+          ["Where", (row) => readable(row.detail), "long"], ["What to do", (row) => readable(row.hint), "long"],
+        ], rows, ["Nothing is wrong. ", command("larder doctor"), " tests the machine of a worker."]);
 
         const pages = {
           batches: {
@@ -32,7 +37,8 @@ enum DashboardPages {
                 wrong.length > 0 ? [make("h2", {}, "What is wrong"), findings(wrong)] : null,
                 historySection(history),
                 make("h2", {}, "Newest batches"),
-                table("Newest batches", batchColumns, batches, "No batch has been enqueued yet: larder enqueue URL --batch NAME"),
+                table("Newest batches", batchColumns, batches,
+                  ["No batch has been enqueued yet. ", command("larder enqueue URL --batch NAME"), " makes one."]),
               ];
             },
           },
@@ -58,16 +64,19 @@ enum DashboardPages {
               return [
                 table("Workers", [
                   ["Worker", (row) => row.name, "long"], ["State", (row) => state(row.state)],
-                  ["Jobs", (row) => `${number(row.running)} of ${number(row.slots)}`, "number"], ["Version", (row) => row.version],
+                  ["Jobs", (row) => row.state === "stopped" ? "–"
+                    : `${number(row.running)} of ${number(row.slots)}`, "number"],
+                  ["Version", (row) => row.version],
                   ["Started", (row) => time(row.startedAt)], ["Fault", (row) => row.fault, "long"],
-                ], workers, "No worker has run in the last day: larder work"),
+                ], workers, ["No worker has run in the last day. ", command("larder work"), " starts one."]),
                 busy.map((worker) => {
                   const jobs = running.running.filter((row) => row.worker === worker.worker);
                   return make("section", { "data-key": "jobs-" + worker.worker }, make("h2", {}, make("bdi", {}, worker.name), " now"),
                     table(worker.name, [
-                      ["URL", (row) => breakable(row.url), "long"], ["Job", (row) => row.job, "number"], ["Attempt", (row) => row.attempt, "number"],
+                      ["URL", (row) => breakable(row.url), "long"],
+                      ["Running for", (row) => elapsed(row.seconds, running), "number"],
+                      ["Attempt", (row) => row.attempt, "number"], ["Job", (row) => row.job, "number"],
                       ["Batch", (row) => make("a", { href: "#/batches/" + row.batchID }, row.batchID), "number"],
-                      ["For", (row) => elapsed(row.seconds, running), "number"],
                     ], jobs, "It has no job."),
                     worker.running > jobs.length && jobs.length > 0
                       ? make("p", { class: "quiet" }, `The ${jobs.length} that it holds longest of ${number(worker.running)}.`) : null);
@@ -82,6 +91,8 @@ enum DashboardPages {
               const why = { "retry-after": "it asked for a pause", breaker: "too many failures in a row", operator: "held by an operator" };
               return [
                 make("h2", {}, "Held"),
+                form("Hold", "origins/hold", "origin", "Origin or URL to hold",
+                  (text) => `Send no request to ${text} for an hour? Its jobs wait.`),
                 table("Held origins", [
                   ["Origin", (row) => row.origin, "long"], ["Why", (row) => row.givenUp ? "given up" : why[row.why] ?? row.why, "medium"],
                   ["Since", (row) => time(row.since)],
@@ -89,7 +100,6 @@ enum DashboardPages {
                   ["Error", (row) => row.domain ? `${row.domain} ${row.code}` : "–"],
                   ["", (row) => button("Release", "origins/clear", { origin: row.origin }, `Allow requests to ${row.origin} again?`), "actions"],
                 ], held, "No origin is held."),
-                form("Hold", "origins/hold", "origin", "Origin or URL to hold", (text) => `Send no request to ${text} for an hour? Its jobs wait.`),
                 make("h2", {}, "Active in the last hour"),
                 table("Active origins", [
                   ["Origin", (row) => row.origin, "long"],
@@ -108,12 +118,17 @@ enum DashboardPages {
             title: "Blocklist",
             async read() {
               const { blocklist } = await call("blocklist");
-              return [table("Blocked URLs", [
-                ["URL", (row) => breakable(row.url), "long"], ["Until", (row) => time(row.until)],
-                ["Error", (row) => `${row.message.replace(row.url + ": ", "")} (${row.domain} ${row.code})`, "long"], ["Failures", (row) => row.failures, "number"],
+              // A message begins with the URL, with or without its query, which is in the first column.
+              const reason = (row) => row.message.replace(row.url + ": ", "").replace(row.url.split("?")[0] + ": ", "");
+              return [
+              form("Block", "blocklist/add", "url", "URL to block",
+                (text) => `Block ${text} for a day? Its jobs fail.`),
+              table("Blocked URLs", [
+                ["URL", (row) => breakable(row.url), "long"],
+                ["Error", (row) => [reason(row) + " ", make("small", {}, `${row.domain} ${row.code}`)], "long"],
+                ["Failures", (row) => row.failures, "number"], ["Until", (row) => time(row.until)],
                 ["", (row) => button("Unblock", "blocklist/remove", { url: row.given }, `Unblock ${row.url}?`), "actions"],
               ], blocklist, "No URL is blocked."),
-              form("Block", "blocklist/add", "url", "URL to block", (text) => `Block ${text} for a day? Its jobs fail.`),
               blocklist.length === 1000 ? make("p", { class: "quiet" }, "These are the first 1,000; larder blocklist list has all.") : null];
             },
           },
@@ -122,7 +137,7 @@ enum DashboardPages {
             async read() {
               const { schedules } = await call("schedules");
               return [table("Schedules", [
-                ["Schedule", (row) => row.name, "long"], ["When", (row) => `${row.cron} ${row.timeZone}`],
+                ["Schedule", (row) => row.name, "long"], ["When", (row) => [command(row.cron), " " + row.timeZone]],
                 ["Next", (row) => row.paused ? state("paused") : time(row.nextAt)], ["Last", (row) => time(row.lastAt)],
                 ["Result", (row) => row.lastError ? make("span", { class: "bad" }, row.lastError) : row.lastBatch
                   ? make("a", { href: "#/batches/" + row.lastBatch }, `${number(row.lastURLs)} URLs`) : "–", "long"],
@@ -131,7 +146,8 @@ enum DashboardPages {
                   row.paused
                     ? button("Resume", "schedules/resume", { schedule: row.name }, `Resume schedule ${row.name}?`)
                     : button("Pause", "schedules/pause", { schedule: row.name }, `Pause schedule ${row.name}?`)].filter((part) => part), "actions"],
-              ], schedules, "There is no schedule: larder schedule set")];
+              ], schedules, ["There is no schedule. ",
+                command("larder schedule set NAME --cron '0 2 * * *' --from FILE"), " makes one."])];
             },
           },
           failures: { title: "Failures", read: (_, filter) => failuresPage(filter) },
@@ -151,7 +167,8 @@ enum DashboardPages {
             async read() {
               const { pipelines } = await call("pipelines");
               return [pipelines.map(pipelineSection),
-                pipelines.length === 0 ? make("p", { class: "quiet" }, "There is no pipeline: larder pipeline set") : null];
+                pipelines.length === 0 ? make("p", { class: "empty" }, "There is no pipeline. ",
+                  command("larder pipeline set NAME --from FILE"), " makes one.") : null];
             },
           },
           preview: { title: "Preview", async read(_, filter) { return previewPage((await call("pipelines")).pipelines, filter); } },
@@ -170,7 +187,7 @@ enum DashboardPages {
                 const response = await authorized("report/" + id);
                 if (!response.ok) throw new Error((await response.json()).error.message);
                 make("a", { href: URL.createObjectURL(await response.blob()), target: "_blank" }).click();
-              } catch (failure) { await ask(failure.message, true); }
+              } catch (failure) { await tell(failure.message); }
               own.disabled = false;
               own.textContent = "Report";
             },

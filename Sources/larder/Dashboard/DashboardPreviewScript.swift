@@ -93,7 +93,7 @@ enum DashboardPreviewScript {
         const variantsOf = (pipeline) => JSON.stringify(inOrder(JSON.parse(pipeline.spec).variants ?? []), null, 2);
 
         /** The text of the variants with its error below it. */
-        function variantsField() {
+        function variantsField(pipelines) {
           const field = make("textarea", { id: "preview-variants", rows: "16", spellcheck: "false", "aria-describedby": "preview-error",
             "aria-invalid": preview.wrong ? "true" : null,
             oninput: (event) => {
@@ -106,11 +106,16 @@ enum DashboardPreviewScript {
             make("div", { class: "heading" }, make("label", { for: "preview-variants" }, "Variants, as in a pipeline"),
               make("button", { type: "button", disabled: preview.wrong ? "" : null,
                 onclick: () => useVariants(JSON.stringify(JSON.parse(preview.variants), null, 2)) }, "Format")),
+            pipelines.length === 0 ? null : make("p", { class: "actions" }, pipelines.map((pipeline) => make("button", {
+              type: "button", onclick: () => useVariants(variantsOf(pipeline)),
+            }, "Use pipeline " + pipeline.name))),
             field, make("p", { id: "preview-error", class: "bad", role: "status" }, preview.wrong)];
         }
 
         function previewPage(pipelines, filter) {
-          if (!allowsChanges) return [make("p", { class: "quiet" }, "larder serve --allow-changes makes previews.")];
+          if (!allowsChanges) {
+            return [make("p", { class: "empty" }, command("larder serve --allow-changes"), " makes previews.")];
+          }
           const wanted = pipelines.find((pipeline) => pipeline.name === filter.pipeline);
           if (wanted && preview.pipeline !== wanted.name) preview.variants = variantsOf(wanted);
           preview.pipeline = wanted?.name ?? "";
@@ -123,14 +128,13 @@ enum DashboardPreviewScript {
             },
               make("p", {}, make("label", { for: "preview-url" }, "URL of an image"), url),
               fileField(),
-              variantsField(),
-              make("p", { class: "actions" }, make("button", { class: "primary" }, "Make"), pipelines.map((pipeline) => make("button", {
-                type: "button", onclick: () => useVariants(variantsOf(pipeline)),
-              }, "Use pipeline " + pipeline.name))));
+              variantsField(pipelines),
+              make("p", { class: "actions" }, make("button", { class: "primary" }, "Make the variants")));
           return [make("div", { class: "editor" }, form, make("div", {},
             make("p", { role: "status", class: "message", hidden: preview.message ? null : "" }, preview.message),
             preview.answer ? previewResult(preview.answer)
-              : make("p", { class: "quiet" }, "Each variant is shown here with its size, bytes, time and key. Nothing is stored.")))];
+              : make("p", { class: "empty" },
+                "Each variant is shown here with its size, bytes, time and key. Nothing is stored.")))];
         }
 
         /** A file with its facts; `most` are the bytes of a full bar. */
@@ -147,7 +151,8 @@ enum DashboardPreviewScript {
 
         function previewResult({ source, variants }) {
           const most = Math.max(source.bytes, ...variants.map((variant) => variant.bytes ?? 0), 1);
-          const origin = source.key === null ? "a file" : `${source.cached ? "from the cache" : "downloaded"} in ${number(source.ms)} ms`;
+          const origin = source.key === null ? "a file"
+            : source.cached ? "from the cache" : `downloaded in ${number(source.ms)} ms`;
           return make("div", { class: "previews" }, previewFigure(source, "original", most, true, origin),
             variants.map((variant) => previewFigure(variant, variant.name, most, false, `${variant.ms} ms`,
               source.bytes > 0 ? (variant.bytes * 100 / source.bytes).toFixed(1) + " % of the original" : null)));

@@ -31,12 +31,20 @@ enum DashboardScript {
           return fetch(path, options);
         }
 
-        /** Asks for the token, and then shows the page. */
+        /** Asks for the token, says when one was refused, and then shows the page. */
         function tokenForm() {
-          const input = make("input", { type: "password", id: "token", autocomplete: "off", required: "" });
+          const refused = sessionStorage.getItem(tokenKey) !== null;
+          const input = make("input", {
+            type: "password", id: "token", autocomplete: "off", required: "", size: "36",
+            "aria-describedby": "token-note", "aria-invalid": refused ? "true" : null,
+          });
           return make("form", {
             onsubmit: (event) => { event.preventDefault(); sessionStorage.setItem(tokenKey, input.value.trim()); show(); },
-          }, make("h1", {}, "Token"), make("p", {}, make("label", { for: "token" }, "The token of this dashboard ")),
+          }, make("h1", {}, "This dashboard asks for a token"),
+            make("p", { id: "token-note" },
+              refused ? make("b", { class: "bad", role: "alert" }, "The token was refused. ") : null,
+              "It is in the file that ", make("code", {}, "larder serve --token-file"), " names."),
+            make("label", { for: "token" }, "Token"),
             make("p", { class: "actions" }, input, make("button", { class: "primary" }, "Open")));
         }
 
@@ -86,22 +94,30 @@ enum DashboardScript {
 
         const stateClass = {
           finished: "good", live: "good", paused: "warn", cancelled: "warn", lost: "bad", error: "bad", warning: "warn", held: "warn",
+          "at its limit": "warn",
         };
-        const state = (text) => make("span", { class: "state " + (stateClass[text] || "") }, text);
+        const state = (text, kind = stateClass[text] ?? "") => make("span", { class: "state " + kind }, text);
 
-        /** A URL that breaks after its slashes. */
-        const breakable = (text) => make("span", {}, text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
+        /** That of a batch: one with failures has not the colour of success, one that runs has a colour of its own. */
+        const batchState = (batch) => state(batch.state, batch.state === "finished" && batch.failed > 0 ? "warn"
+          : ["open", "sealed"].includes(batch.state) ? "active" : stateClass[batch.state]);
+
+        const command = (text) => make("code", {}, text);
+
+        /** A URL that breaks after its slashes; of a long one three lines are shown. */
+        const breakable = (text) => make("span", { class: "clamp url", title: text },
+          text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
 
         /** What a row is about, so that its buttons stay under the focus when rows come and go. */
         const rowKey = (row) => (row.database ? row.database + " " : "")
           + (row.job ?? row.given ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name);
 
-        /** Columns are [title, value of a row, class of the cell]. From four on, a phone shows a row as a card. */
+        /** Columns are [title, value of a row, class of the cell]. A phone shows a row as a card. */
         function table(label, columns, rows, empty) {
-          if (rows.length === 0) return make("p", { class: "quiet" }, empty);
+          if (rows.length === 0) return make("p", { class: "empty" }, empty);
           const used = columns.filter(([, , kind]) => kind !== "actions" || allowsChanges);
           return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-            make("table", { class: used.length > 3 ? "stacked" : null },
+            make("table", { class: "stacked" },
               make("thead", {}, make("tr", {}, used.map(([title, , kind]) =>
                 make(title ? "th" : "td", { scope: title ? "col" : null, class: kind === "number" ? "number" : null }, title)))),
               make("tbody", {}, rows.map((row) =>
@@ -143,8 +159,8 @@ enum DashboardScript {
           try {
             const answer = await call(path, body);
             const text = note?.(answer);
-            if (text) await ask(text, true);
-          } catch (failure) { await ask(failure.message, true); }
+            if (text) await tell(text);
+          } catch (failure) { await tell(failure.message); }
           await show();
         }
 
@@ -153,7 +169,7 @@ enum DashboardScript {
           if (!allowsChanges) return null;
           return make("button", {
             type: "button", class: danger ? "danger" : null,
-            onclick: async () => { if (await ask(question, false, danger)) await change(path, body, note); },
+            onclick: async () => { if (await ask(question, title, danger)) await change(path, body, note); },
           }, title);
         }
 
@@ -164,7 +180,7 @@ enum DashboardScript {
             class: "actions", onsubmit: async (event) => {
               event.preventDefault();
               const own = event.currentTarget, text = own.elements[field].value.trim();
-              if (!text || !await ask(question(text))) return;
+              if (!text || !await ask(question(text), title)) return;
               own.reset();
               await change(path, { [field]: text });
             },
@@ -172,12 +188,17 @@ enum DashboardScript {
             make("input", { type: "text", name: field, required: "", size: "50", autocomplete: "off" })), make("button", { class: "primary" }, title));
         }
 
-        function ask(text, isNote, isDangerous) {
+        /** A question whose answers are what will be done, and no. The focus is on no where that cannot be undone. */
+        const ask = (text, title, isDangerous) => showDialog(text, [
+          make("button", { value: "yes", class: isDangerous ? "danger" : "primary" }, title),
+          make("button", { value: "no", autofocus: isDangerous ? "" : null }, "No")]);
+
+        const tell = (text) => showDialog(text, [make("button", { value: "no", class: "primary" }, "Close")]);
+
+        function showDialog(text, buttons) {
           return new Promise((resolve) => {
-            const yes = make("button", { value: "yes", class: isDangerous ? "danger" : "primary" }, isNote ? "Close" : "Yes");
-            const no = make("button", { value: "no" }, "No");
             const dialog = make("dialog", { "aria-labelledby": "question" }, make("p", { id: "question" }, text),
-              make("form", { method: "dialog", class: "actions" }, isNote ? [yes] : [yes, no]));
+              make("form", { method: "dialog", class: "actions" }, buttons));
             dialog.addEventListener("close", () => { dialog.remove(); resolve(dialog.returnValue === "yes"); });
             document.body.append(dialog);
             dialog.showModal();

@@ -18,10 +18,15 @@ enum DashboardSetPage {
         const databaseLink = (row) => make("a", { href: place(row) }, row.database);
 
         const columns = [
-          ["Batch", (row) => make("a", { href: `${place(row)}#/batches/${row.batchID}` }, row.batch)],
-          ["Database", databaseLink],
-          ["State", (row) => state(row.state)], ["Total", (row) => number(row.total), "number"],
-          ["Finished", (row) => number(row.finished), "number"], ["Failed", (row) => number(row.failed), "number"],
+          ["Batch", (row) => make("a", {
+            class: "clamp", href: `${place(row)}#/batches/${row.batchID}`, title: row.batch,
+          }, row.batch), "long"],
+          ["Database", databaseLink, "long"],
+          ["State", batchState],
+          ["Progress", (row) => make("div", { class: "progress" }, bar(row),
+            make("span", { class: "quiet" }, row.percent + " %"))],
+          ["Items", (row) => number(row.total), "number"],
+          ["Failed", (row) => row.failed > 0 ? make("span", { class: "bad" }, number(row.failed)) : "0", "number"],
           ["Opened", (row) => time(row.openedAt)],
         ];
 
@@ -37,7 +42,8 @@ enum DashboardSetPage {
             connection.textContent = lost.map((row) => `${row.database}: ${row.error}`).join("; ") || "live";
             morph(document.querySelector("nav"), make("nav", {}, answer.databases.map(databaseLink)));
             morph(main, make("main", {}, make("h1", {}, "Batches of all databases"),
-              table("Batches", columns, answer.batches, "There is no batch: larder enqueue")));
+              table("Batches", columns, answer.batches,
+                ["There is no batch. ", command("larder enqueue URL --batch NAME"), " makes one."])));
           } catch (failure) {
             connection.className = "lost";
             connection.textContent = failure.status ? failure.message : "the server does not answer";

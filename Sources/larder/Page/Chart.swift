@@ -14,8 +14,10 @@ enum Chart {
         var rects = ""
         for part in parts where part.value > 0 {
             let width = Double(part.value) * 100 / Double(total)
-            rects += rect(x: x, y: 0, width: width > 2 ? width - 0.3 : width, height: 8, part.kind)
             x += width
+            // A gap before the next part; the last one reaches the end.
+            let gap = width > 2 && x < 99.9 ? 0.3 : 0
+            rects += rect(x: x - width, y: 0, width: width - gap, height: 8, part.kind)
         }
         return "<div class=\"bar\">" + svg(100, 8, label, rects) + "</div>\n"
     }
@@ -47,7 +49,7 @@ enum Chart {
         ticks: [String], label: String
     ) -> String {
         let top = roundTop(columns.map { $0.values.reduce(0, +) }.max() ?? 0)
-        var drawn = ""
+        var drawn = legend.contains { $0.kind == "bad" } ? stripes : ""
         for y in [0, 50, 100] {
             drawn += "<line x1=\"0\" x2=\"\(columns.count * 10)\" y1=\"\(y)\" y2=\"\(y)\" class=\"grid\"/>"
         }
@@ -59,7 +61,8 @@ enum Chart {
                 y -= height
                 // A gap between the parts, so that they differ without colour.
                 parts += rect(
-                    x: Double(place) * 10 + 1, y: y, width: 8, height: height > 4 ? height - 1 : height, entry.kind)
+                    x: Double(place) * 10 + 1, y: y, width: 8, height: height > 4 ? height - 1 : height, entry.kind,
+                    isStriped: entry.kind == "bad")
             }
             if !parts.isEmpty { drawn += "<g><title>\(HTML.escaped(column.text))</title>\(parts)</g>" }
         }
@@ -87,14 +90,22 @@ enum Chart {
         }
     }
 
+    /// The fill of what failed: two shades, so that no colour has to be told from another.
+    private static let stripes =
+        "<defs><pattern id=\"stripes\" width=\"20\" height=\"4\" patternUnits=\"userSpaceOnUse\">"
+        + "<rect width=\"20\" height=\"4\" class=\"between\"/><rect width=\"20\" height=\"2\" class=\"stripe\"/>"
+        + "</pattern></defs>"
+
     private static func svg(_ width: Int, _ height: Int, _ label: String?, _ content: String) -> String {
         let role = label.map { "role=\"img\" aria-label=\"\(HTML.escaped($0))\"" } ?? ""
         return "<svg viewBox=\"0 0 \(max(1, width)) \(height)\" preserveAspectRatio=\"none\" \(role)>\(content)</svg>\n"
     }
 
-    private static func rect(x: Double, y: Double, width: Double, height: Double, _ kind: String) -> String {
+    private static func rect(
+        x: Double, y: Double, width: Double, height: Double, _ kind: String, isStriped: Bool = false
+    ) -> String {
         func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
         return "<rect x=\"\(text(x))\" y=\"\(text(y))\" width=\"\(text(width))\" height=\"\(text(height))\" "
-            + "class=\"fill-\(kind)\"/>"
+            + (isStriped ? "fill=\"url(#stripes)\"/>" : "class=\"fill-\(kind)\"/>")
     }
 }

@@ -106,9 +106,8 @@ enum ReportImageScript {
           const choice = make("select", { id: "variant" }, rest.map((file, place) => make("option", { value: place }, file.name)));
           choice.onchange = () => { above.src = source(rest[choice.value]); above.alt = rest[choice.value].name; };
           return [
-            box, slider,
+            make("div", { class: "controls" }, make("label", {}, "Variant", choice)), box, slider,
             make("label", { for: "slider", class: "quiet" }, "Left of the border is the original, right of it the variant."),
-            make("div", { class: "controls" }, make("label", {}, "Variant", choice)),
           ];
         }
 
@@ -135,21 +134,21 @@ enum ReportImageScript {
         }, "Copy " + title);
 
         function open(item) {
-          const rows = item.files.map((file) => make("tr", {},
-            make("td", {}, link(file) ? make("a", { href: link(file) }, file.name) : file.name),
-            make("td", { class: "long" + (file.error ? " bad" : "") }, file.error || facts(file)),
-            make("td", { class: "long" }, make("code", {}, file.key)),
-            make("td", { class: "long" }, file.path ? make("code", {}, file.path) : "–"),
-            make("td", {}, copyButton(file.key, "key"), file.path ? copyButton(file.path, "path") : null)));
+          const pair = (text, title) => make("div", { class: "pair" }, make("code", {}, text), copyButton(text, title));
+          const rows = item.files.map((file) => make("li", {},
+            make("b", {}, link(file) ? make("a", { href: link(file) }, file.name) : file.name), " ",
+            make("span", { class: file.error ? "bad" : "quiet" }, file.error || facts(file)),
+            pair(file.key, "key"), file.path ? pair(file.path, "path") : null));
+          const view = comparison(item);
           const close = make("button", { "aria-label": "Close" }, "Close");
           const state = outcomes[item.outcome] + (item.attempts > 1 ? ` after ${item.attempts} attempts` : "");
           const dialog = make("dialog", { class: "wide", "aria-label": "Image" },
             make("form", { method: "dialog", class: "head" }, make("h2", {}, shortName(item.url)), close),
-            make("p", {}, make("code", {}, item.url), " ", copyButton(item.url, "URL")),
+            pair(item.url, "URL"),
             make("p", { class: item.outcome === 1 ? "bad" : "quiet" }, state + (item.error ? ": " + item.error : "")),
-            comparison(item),
-            rows.length > 0 ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files" }, make("table", {},
-              make("tr", {}, ["File", "Facts", "Key", "Path in the cache", "Copy"].map((title) => make("th", { scope: "col" }, title))), rows)) : null);
+            make("div", { class: view ? "sight" : null }, view ? make("div", {}, view) : null,
+              rows.length === 0 ? null
+                : make("ul", { class: "files", "aria-label": "Files, with their keys and paths in the cache" }, rows)));
           dialog.addEventListener("close", () => dialog.remove());
           document.body.append(dialog);
           dialog.showModal();

@@ -154,8 +154,11 @@ extension ReportPage {
             reports.map { report in
                 let progress = report.progress
                 return [
-                    HTML.escaped(progress.title), progress.state.rawValue, Self.time(progress.openedAt),
-                    progress.total.grouped, progress.failed.grouped, ByteCount(progress.bytesIn).text,
+                    HTML.escaped(progress.title),
+                    "<span class=\"state \(Self.kind(progress))\">\(progress.state.rawValue)</span>",
+                    Self.time(progress.openedAt), progress.total.grouped,
+                    progress.failed > 0 ? "<span class=\"bad\">\(progress.failed.grouped)</span>" : "0",
+                    ByteCount(progress.bytesIn).text,
                 ]
             })
     }

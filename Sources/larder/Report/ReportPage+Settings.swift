@@ -23,15 +23,21 @@ extension ReportPage {
             return page.isEmpty ? "" : page + "<p class=\"quiet\">No URL is blocked by these failures.</p>\n"
         }
         page += "<h3>Blocked by these failures: \(statistics.blockCount.counted("URL"))</h3>\n"
+        let errors = statistics.blocks.map { block in
+            Self.error(FailureAdvice(domain: block.domain, code: block.code, status: nil), block.domain, block.code)
+        }
+        // An error that all have in common is said once.
+        let isCommon = errors.count > 1 && Set(errors).count == 1
+        if isCommon, let error = errors.first { page += "<p>\(error)</p>\n" }
         page += HTML.table(
-            "Blocked URLs", [.text("URL"), .text("Error"), .number("Failures"), .text("Until")],
-            statistics.blocks.map { block in
-                let advice = FailureAdvice(domain: block.domain, code: block.code, status: nil)
-                return [
-                    Self.url(block.url), Self.error(advice, block.domain, block.code), block.fails.grouped,
-                    Self.time(block.until),
-                ]
+            "Blocked URLs",
+            [.text("URL")] + (isCommon ? [] : [.text("Error")]) + [.number("Failures"), .text("Until")],
+            zip(statistics.blocks, errors).map { block, error in
+                [Self.url(block.url)] + (isCommon ? [] : [error]) + [block.fails.grouped, Self.time(block.until)]
             })
+        if statistics.blockCount > statistics.blocks.count {
+            page += "<p class=\"quiet\">The first \(statistics.blocks.count.grouped) by URL.</p>\n"
+        }
         return page + "<p class=\"quiet\"><code>larder blocklist list</code> shows all, "
             + "<code>larder blocklist remove URL</code> ends a block.</p>\n"
     }
@@ -52,7 +58,7 @@ extension ReportPage {
         for worker in statistics.workers {
             rows.append([
                 "Worker <code>\(HTML.escaped(worker.name))</code>",
-                "\(worker.jobs.counted("job")) with \(worker.slots.counted("slot")) on "
+                "\(worker.jobs.grouped) job\(worker.jobs == 1 ? "" : "s") with \(worker.slots.counted("slot")) on "
                     + "<code>\(HTML.escaped(worker.host))</code>, larder \(HTML.escaped(worker.version))",
             ])
         }

@@ -23,12 +23,14 @@ struct ReportPage {
         let policy =
             "default-src 'none'; img-src data:\(isServed ? " 'self'" : ""); style-src '\(Self.styleHash)'; "
             + "script-src '\(Self.scriptHash)'; base-uri 'none'; form-action 'none'"
+        // A batch without images has nothing to show in any section.
+        let isEmpty = counts.total == 0 && reports.count == 1
         let sections: [(id: String, title: String, content: String)] = [
             ("images", "Images", images), ("failures", "Failures", failures(counts)),
             ("previous", "Previous run", comparison), ("time", "Time", time), ("origins", "Origins", origins),
             ("sizes", "Sizes", sizes), ("retries", "Retries and blocklist", retries),
             ("batches", "Batches", batches), ("settings", "Settings", settings),
-        ].filter { !$0.content.isEmpty }
+        ].filter { !$0.content.isEmpty && !isEmpty }
         var page = """
             <!doctype html>
             <html lang="en">
@@ -49,7 +51,8 @@ struct ReportPage {
             let count = section.id == "failures" && counts.failed > 0 ? " <b>\(counts.failed.grouped)</b>" : ""
             page += "<a href=\"#\(section.id)\">\(section.title)\(count)</a>\n"
         }
-        page += "</nav></header>\n<main id=\"main\" tabindex=\"-1\">\n<h1>\(HTML.escaped(title))</h1>\n"
+        page += "</nav></header>\n<main id=\"main\" tabindex=\"-1\">\n"
+        page += "<h1\(title.count > 60 ? " class=\"lengthy\"" : "")>\(HTML.escaped(title))</h1>\n"
         page += summary(counts)
         for section in sections {
             page += "<section id=\"\(section.id)\">\n<h2>\(section.title)</h2>\n\(section.content)</section>\n"
@@ -80,11 +83,12 @@ struct ReportPage {
     private func summary(_ counts: ReportCounts) -> String {
         var page = ""
         if let progress = reports.first?.progress, reports.count == 1 {
-            page += "<p><span class=\"state \(Self.kind(progress.state))\">\(progress.state.rawValue)</span>"
-            page += "<span class=\"quiet\">, opened \(Self.time(progress.openedAt))"
+            page += "<p><span class=\"state \(Self.kind(progress))\">\(progress.state.rawValue)</span>"
+            page += "<span class=\"quiet\">opened \(Self.time(progress.openedAt))"
             if let finished = progress.finishedAt { page += ", finished \(Self.time(finished))" }
             page += "</span></p>\n"
         }
+        guard counts.total > 0 else { return page + "<p class=\"empty\">\(emptiness)</p>\n" }
         page += "<p class=\"sentence\">\(HTML.escaped(sentence))</p>\n"
         page += Chart.shares(
             [
@@ -101,7 +105,28 @@ struct ReportPage {
         for (kind, count, name) in kinds where count > 0 || kind == "good" {
             page += Chart.key(kind, "<b>\(count.grouped)</b> \(name)")
         }
-        return page + "</p>\n" + HTML.tiles(tiles(counts))
+        return page + "</p>\n" + reasons(counts) + HTML.tiles(tiles(counts))
+    }
+
+    /// What a page without images says.
+    private var emptiness: String {
+        guard reports.count == 1, let progress = reports.first?.progress else {
+            return "No image was enqueued in this time."
+        }
+        guard progress.state == .open else { return "No image was enqueued in this batch." }
+        return "No image has been enqueued in this batch yet. "
+            + "<code>larder enqueue URL --batch \(HTML.escaped(ShellWord.quoted(progress.displayName)))</code> "
+            + "adds one."
+    }
+
+    /// The most frequent causes of failures in a line each: the section with all of them is below the images.
+    private func reasons(_ counts: ReportCounts) -> String {
+        guard counts.failed > counts.discarded, !statistics.causes.isEmpty else { return "" }
+        let lines = statistics.causes.prefix(3).map { cause in
+            let meaning = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status).meaning
+            return "<li><a href=\"#failures\"><b>\(cause.items.grouped)</b> \(HTML.escaped(meaning))</a></li>\n"
+        }
+        return "<ul class=\"reasons\">\n\(lines.joined())</ul>\n"
     }
 
     /// The summary: `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received …`
@@ -116,22 +141,23 @@ struct ReportPage {
         var tiles: [(String, String, String?)] = [
             ("fresh, not loaded again", counts.fresh.grouped, nil), ("discarded", counts.discarded.grouped, nil),
             ("downloads", counts.downloads.grouped, nil), ("received", ByteCount(counts.bytesIn).text, nil),
-            ("variants made", counts.variants.grouped, nil), ("of variants", ByteCount(made).text, nil),
+            ("variants made", counts.variants.grouped, nil), ("in variants", ByteCount(made).text, nil),
             ("retries", counts.retries.grouped, counts.retries > 0 ? "warn" : nil),
         ]
         if let progress = reports.first?.progress, reports.count == 1 {
             tiles.append(("items/s", "\((progress.rate * 10).rounded() / 10)", nil))
             if let p50 = progress.p50 { tiles.append(("median of a job", Self.milliseconds(Int(p50)), nil)) }
-            if let p95 = progress.p95 { tiles.append(("95 % of jobs", Self.milliseconds(Int(p95)), nil)) }
+            if let p95 = progress.p95 { tiles.append(("95th percentile", Self.milliseconds(Int(p95)), nil)) }
         }
-        return tiles.filter { $0.1 != "0" && $0.1 != "0 B" }
+        return tiles.filter { !["0", "0.0", "0 B"].contains($0.1) }
     }
 
-    private static func kind(_ state: BatchProgress.State) -> String {
-        switch state {
-        case .finished: "good"
+    /// The class of the colour of a batch's state: one with failures has not the colour of success.
+    static func kind(_ progress: BatchProgress) -> String {
+        switch progress.state {
+        case .finished: progress.failed > 0 ? "warn" : "good"
         case .paused, .cancelled: "warn"
-        case .open, .sealed: ""
+        case .open, .sealed: "active"
         }
     }
 

@@ -1,17 +1,20 @@
 /// What a report adds to the stylesheet.
 enum ReportStyle {
     static let text = """
-        html { scroll-behavior: smooth; scroll-padding-top: 64px; }
-        header { position: sticky; top: 0; z-index: 2; }
+        html { scroll-behavior: smooth; }
         main p { overflow-wrap: anywhere; }
         section { margin-top: 36px; }
         h2 { font-size: 20px; }
+        nav b { color: var(--bad); }
         .sentence { font-size: 18px; margin: 4px 0 12px; } .sentence .bad { font-weight: 600; }
         .fill-none { fill: transparent; } .fill-warn { fill: var(--warn); }
         .keys { display: flex; flex-wrap: wrap; gap: 4px 22px; margin: 8px 0 16px; }
-        .keys .legend { color: var(--text); } .keys i { border-radius: 3px; }
+        .keys .legend { color: var(--text); } .keys i { border-radius: 3px; overflow: hidden; }
         .key-quiet { background: var(--quiet); } .key-warn { background: var(--warn); }
-        .key-bad { background: var(--bad); } .key-none { background: var(--bar); }
+        .keys .key-bad::before { opacity: 1; } .key-none { background: var(--bar); }
+        .reasons { margin: -6px 0 16px; padding: 0; list-style: none; }
+        .reasons li { margin: 2px 0; } .reasons a { color: var(--text); text-decoration: none; }
+        .reasons a:hover { text-decoration: underline; } .reasons b { color: var(--bad); }
         .chart { margin-bottom: 10px; } .plot .below { flex-wrap: wrap; gap: 0 8px; }
         td.long code, li code { overflow-wrap: anywhere; }
         code { font: 13px/1.5 ui-monospace, "Liberation Mono", monospace; }
@@ -26,7 +29,7 @@ enum ReportStyle {
         .controls input, .controls select { height: 36px; }
         .controls label:first-child { flex: 1 1 220px; }
         select {
-          font: inherit; color: var(--text); background: var(--card); border: 1px solid var(--line);
+          font: inherit; color: var(--text); background: var(--card); border: 1px solid var(--edge);
           border-radius: 6px; padding: 4px 8px;
         }
         .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 12px; margin: 12px 0; }
@@ -57,9 +60,23 @@ enum ReportStyle {
           display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
         }
         .item .facts.bad { color: var(--bad); }
-        dialog.wide { width: min(960px, 94vw); max-width: none; max-height: 92vh; overflow: auto; }
-        .head { display: flex; gap: 12px; justify-content: space-between; align-items: start; }
-        .head h2 { margin: 0 0 10px; overflow-wrap: anywhere; }
+        dialog.wide {
+          width: min(1080px, 94vw); max-width: none; max-height: 92vh; overflow: auto; padding: 0 20px 20px;
+        }
+        .head {
+          display: flex; gap: 12px; justify-content: space-between; align-items: start; position: sticky; top: 0;
+          z-index: 1; padding: 16px 0 8px; background: var(--card);
+        }
+        .head h2 { margin: 0; } .wide > p { margin: 10px 0 16px; }
+        .sight {
+          display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px 28px; align-items: start;
+        }
+        .sight .controls { margin-top: 0; } .sight .quiet { font-size: 13px; }
+        .files { margin: 0; padding: 0; list-style: none; }
+        .files li { padding: 10px 0; border-top: 1px solid var(--line); }
+        .files li:first-child { border-top: 0; padding-top: 0; }
+        .pair { display: flex; gap: 10px; align-items: start; justify-content: space-between; margin-top: 6px; }
+        .pair code { overflow-wrap: anywhere; } .pair button { flex: none; padding: 1px 9px; font-size: 13px; }
         .compare {
           position: relative; max-height: 50vh; margin: 8px 0; background: var(--bar); border-radius: 6px; overflow: hidden;
         }
@@ -73,9 +90,10 @@ enum ReportStyle {
           .picture img { transition: none; }
           .indicator { animation: none; }
         }
+        @media (max-width: 760px) { .sight { grid-template-columns: minmax(0, 1fr); } }
         @media (max-width: 600px) {
           html { scroll-padding-top: 64px; }
-          header { flex-wrap: nowrap; gap: 10px; padding-top: 6px; padding-bottom: 6px; }
+          header { position: sticky; flex-wrap: nowrap; gap: 10px; padding-top: 6px; padding-bottom: 6px; }
           header strong { flex: none; }
           nav { order: 0; flex: 1 1 0; min-width: 0; gap: 2px; scrollbar-width: none; } nav a { white-space: nowrap; }
           .controls label { flex: 1 1 100px; } .controls label:first-child { flex-basis: 100%; }
