@@ -225,21 +225,21 @@ struct FleetBench: Sendable {
     private func doRest() async throws {
         let worker = BenchWorker(databaseURL: server.url)
         let limit = ContinuousClock.now + Self.drainLimit
-        var isDone = false
-        while !isDone {
+        while true {
             let session = try await worker.start(slots: 1_000)
-            // On a machine that stalls for longer than a lease, other workers take what this one holds.
-            do { isDone = try await doRest(of: worker.queue, in: session, until: limit) } catch let error as QueueError
-            {
+            do {
+                return try await work(in: session, of: worker.queue, until: limit)
+            } catch let error as QueueError {
+                // On a machine that stalls for longer than a lease, other workers take what this one holds.
                 guard error.code == .workerLost else { throw error }
             }
         }
     }
 
-    /// Claims and completes until nothing is ready, running or due; returns true then.
-    private func doRest(
-        of queue: PostgresJobQueue, in session: WorkerSession, until limit: ContinuousClock.Instant
-    ) async throws -> Bool {
+    /// Claims and completes until nothing is ready, running or due.
+    private func work(
+        in session: WorkerSession, of queue: PostgresJobQueue, until limit: ContinuousClock.Instant
+    ) async throws {
         while true {
             guard ContinuousClock.now < limit else { throw MeasuringError("jobs are left after \(Self.drainLimit)") }
             _ = try await session.heartbeat()
@@ -260,7 +260,6 @@ struct FleetBench: Sendable {
             try await Task.sleep(for: .milliseconds(500))
         }
         try await session.stop()
-        return true
     }
 
     /// Checks that every job ended once.

@@ -111,9 +111,9 @@ struct DashboardSet: Sendable {
             for (index, member) in members.enumerated() {
                 group.addTask { await Self.newest(of: member, index, limit) }
             }
-            var found: [Found] = []
-            for await one in group { found.append(one) }
-            return found.sorted { $0.index < $1.index }
+            var unsorted: [Found] = []
+            for await one in group { unsorted.append(one) }
+            return unsorted.sorted { $0.index < $1.index }
         }
         var lines: [(at: String, id: Int64, json: JSONObject)] = []
         var databases: [JSONObject] = []
