@@ -6,7 +6,7 @@ import Testing
 /// other one by the signal itself, which a shell shows as 129 (SIGHUP), 130 (SIGINT) or 143 (SIGTERM).
 @Suite(.timeLimit(.minutes(5)))
 struct SignalTests {
-    @Test(arguments: [SIGINT, SIGTERM])
+    @Test(arguments: [SIGHUP, SIGINT, SIGTERM])
     func `a command that only reads or downloads ends by the signal itself`(signal: Int32) async throws {
         let scene = try await Scene()
         scene.origin.on("/never", .silent)

@@ -5,7 +5,8 @@ import Worker
 
 /// Turns SIGTERM, SIGINT and SIGHUP into a shutdown request: the first finishes running jobs, the second cancels them.
 enum Signals {
-    private static let numbers = [SIGTERM, SIGINT, SIGHUP]
+    /// The signals that end the program only after `release`.
+    private static let delivered = Locked<[Int32]>([])
 
     /// Handles the signals, and a closed standard output, from its return on; until then they end the program.
     ///
@@ -17,7 +18,9 @@ enum Signals {
         // Jobs are not left behind for a reader that ended.
         Console.onBrokenPipe.withLock { $0 = { stop.request(.finish) } }
         let queue = DispatchQueue(label: "signals")
-        for number in numbers where number != SIGHUP || hangUpStops && !ignoresHangUp {
+        let numbers = [SIGTERM, SIGINT] + (hangUpStops && !ignoresHangUp ? [SIGHUP] : [])
+        delivered.withLock { $0 = numbers }
+        for number in numbers {
             await withCheckedContinuation { continuation in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
                 source.setEventHandler {
@@ -57,5 +60,5 @@ enum Signals {
     }
 
     /// Lets the signals end the program at once, for when no job is held any more.
-    static func release() { for number in numbers where number != SIGHUP || !ignoresHangUp { signal(number, SIG_DFL) } }
+    static func release() { for number in delivered.withLock({ $0 }) { signal(number, SIG_DFL) } }
 }
