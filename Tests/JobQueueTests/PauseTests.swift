@@ -49,10 +49,11 @@ struct PauseTests {
             let calls = "SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions"
             try await fixture.sql("BEGIN")
             let before = try #require(try await fixture.value(calls).flatMap { Int($0) })
-            var pages = 0
+            let pagesBefore = try await fixture.pagesRead()
             for number in number...number + 1 {
-                pages += try await fixture.pages(readBy: "SELECT FROM larder.claim_v1(\(worker.id), \(number), 1)")
+                try await fixture.sql("SELECT FROM larder.claim_v1(\(worker.id), \(number), 1)")
             }
+            let pages = try await fixture.pagesRead() - pagesBefore
             let after = try #require(try await fixture.value(calls).flatMap { Int($0) })
             try await fixture.sql("COMMIT")
             return (after - before, pages)

@@ -75,14 +75,27 @@ final class QueueFixture: Sendable {
         try await sql(statement, parameters).first?.first ?? nil
     }
 
-    /// The pages that a statement reads, those of the statements within its functions included. It is run twice: the
-    /// first call of a session reads the catalog, and makes its plans.
+    /// The pages of Larder's tables and indexes that a statement reads, run in a transaction of its own after it has
+    /// run once.
     func pages(readBy statement: String) async throws -> Int {
         try await sql(statement)
-        let plan = try await sql("EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) \(statement)")
-        let buffers = try #require(plan.compactMap { $0.first ?? nil }.first { $0.contains("Buffers: shared") })
-        let counts = buffers.split(separator: " ").filter { $0.hasPrefix("hit=") || $0.hasPrefix("read=") }
-        return counts.compactMap { Int($0.drop { $0 != "=" }.dropFirst()) }.reduce(0, +)
+        try await sql("BEGIN")
+        let before = try await pagesRead()
+        try await sql(statement)
+        let after = try await pagesRead()
+        try await sql("COMMIT")
+        return after - before
+    }
+
+    /// The pages of Larder's tables and indexes that this transaction has read. Those of the catalog are not among
+    /// them: a session reads them again whenever the server's queue of invalidations has overflowed.
+    func pagesRead() async throws -> Int {
+        let count = try await value(
+            """
+            SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid))::bigint FROM pg_class c
+            WHERE c.relnamespace = 'larder_data'::regnamespace
+            """)
+        return try #require(count.flatMap { Int($0) })
     }
 
     func startWorker(_ name: String = "worker", slots: Int = 8) async throws -> WorkerSession {
