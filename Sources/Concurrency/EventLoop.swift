@@ -41,8 +41,12 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        state.withLock { $0.jobs.append(job) }
-        poller.wake()
+        // The caller does not retain this executor: once the lock is free, the thread may run the job, which may end
+        // the task, its actor and with that this executor.
+        state.withLock {
+            $0.jobs.append(job)
+            poller.wake()
+        }
     }
 
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }

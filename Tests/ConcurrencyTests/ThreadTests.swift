@@ -31,6 +31,40 @@ struct ThreadTests {
         #expect(UInt(pthread_self()) != thread)
     }
 
+    /// Never sleeps. Its first `wake` waits a moment for the job that it is about.
+    private final class WatchingPoller: EventPoller {
+        let hasRun = ConditionLock(false)
+        let wakes = Locked<[Bool]>([])
+
+        func poll() { sched_yield() }
+
+        func wake() {
+            guard wakes.withLock({ $0.isEmpty }) else { return }
+            let ran = hasRun.wait(atMost: .milliseconds(50)) { $0 ? true : nil }
+            wakes.withLock { $0.append(ran ?? false) }
+        }
+    }
+
+    private actor Watched {
+        nonisolated let thread: EventLoop
+        private let poller: WatchingPoller
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+        init(_ poller: WatchingPoller) {
+            self.poller = poller
+            thread = EventLoop(name: "watched", poller: poller)
+        }
+
+        func run() { poller.hasRun.change { $0 = true } }
+        deinit { thread.stop() }
+    }
+
+    @Test func `a job starts only after the thread was woken, because it may end the executor`() async {
+        let poller = WatchingPoller()
+        await Watched(poller).run()
+        #expect(poller.wakes.withLock { $0 } == [false])
+    }
+
     private struct Refusal: Error, Equatable {}
 
     @Test func `a pool returns values and typed errors`() async {
