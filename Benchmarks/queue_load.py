@@ -6,16 +6,21 @@ import psycopg2
 
 @contextlib.contextmanager
 def private_database(larder):
-    """The URL of a migrated database of its own."""
+    """The URL of a migrated database of its own, which is removed at the end."""
     home = tempfile.mkdtemp(prefix="larder-bench-")
-    environment = dict(os.environ, LARDER_HOME=home)
+    environment, outside = dict(os.environ, LARDER_HOME=home), None
     try:
         subprocess.run([larder, "db", "start"], env=environment, check=True, stdout=subprocess.DEVNULL)
         url = subprocess.run([larder, "db", "url"], env=environment, check=True, capture_output=True, text=True).stdout
+        # As root the server's files are not in the home where the user postgres cannot enter it.
+        with contextlib.closing(psycopg2.connect(url.strip())) as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW data_directory")
+            outside = os.path.dirname(cursor.fetchone()[0])
         yield url.strip()
     finally:
         subprocess.run([larder, "db", "stop"], env=environment, stdout=subprocess.DEVNULL)
-        shutil.rmtree(home, ignore_errors=True)
+        for directory in filter(None, [outside, home]):
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 @contextlib.contextmanager
