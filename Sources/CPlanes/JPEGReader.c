@@ -62,7 +62,7 @@ static int has_supported_planes(j_decompress_ptr codec) {
            parts[0].h_samp_factor % parts[1].h_samp_factor == 0 && parts[0].v_samp_factor % parts[1].v_samp_factor == 0;
 }
 
-larder_jpeg_reader *larder_jpeg_open(const void *bytes, size_t length, int shrink) {
+larder_jpeg_reader *larder_jpeg_open(const void *bytes, size_t length) {
     larder_jpeg_reader *reader = calloc(1, sizeof *reader);
     if (!reader) { return NULL; }
     j_decompress_ptr codec = &reader->codec;
@@ -87,13 +87,19 @@ larder_jpeg_reader *larder_jpeg_open(const void *bytes, size_t length, int shrin
         larder_jpeg_close(reader);
         return NULL;
     }
-    codec->scale_num = 1;
-    codec->scale_denom = (unsigned)shrink;
     codec->raw_data_out = TRUE;
     codec->out_color_space = codec->jpeg_color_space;
     codec->do_fancy_upsampling = FALSE;
-    jpeg_calc_output_dimensions(codec);
     return reader;
+}
+
+int larder_jpeg_shrink(larder_jpeg_reader *reader, int shrink) {
+    j_decompress_ptr codec = &reader->codec;
+    if (setjmp(reader->failed)) { return -1; }
+    codec->scale_num = 1;
+    codec->scale_denom = (unsigned)shrink;
+    jpeg_calc_output_dimensions(codec);
+    return 0;
 }
 
 int larder_jpeg_planes(const larder_jpeg_reader *reader) { return reader->codec.num_components; }

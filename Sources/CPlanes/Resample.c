@@ -110,7 +110,8 @@ size_t larder_resample_scratch(size_t columns) { return 2 * group * columns; }
 
 FOR_EACH_PROCESSOR
 void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_table columns,
-                     struct larder_filter_table rows, uint8_t *out, size_t outStride, float *scratch) {
+                     struct larder_filter_table rows, float scale, float offset, uint8_t *out, size_t outStride,
+                     float *scratch) {
     struct span span = read_columns(columns);
     size_t width = span.width;
     float *filtered = scratch, *transposed = scratch + group * width;
@@ -127,6 +128,7 @@ void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_ta
         for (int x = 0; x < columns.count; x += group) {
             floats sums[group];
             sum_columns(transposed, span.begin, columns, x, sums);
+            for (int row = 0; row < group; row++) { sums[row] = sums[row] * scale + offset; }
             clip(sums);
             size_t count = (size_t)(columns.count - x < group ? columns.count - x : group);
             store(sums, height, count, out + (size_t)y * outStride + x, outStride);

@@ -18,17 +18,20 @@ struct larder_jpeg_plane {
     double exact_width, exact_height;
 };
 
-/// Reads the header of a JPEG, which must outlive the reader. `shrink` is 1, 2, 4 or 8. NULL unless the file is a JPEG
-/// of 8-bit luma at the highest resolution, with no chroma planes or two of equal size.
-larder_jpeg_reader *larder_jpeg_open(const void *bytes, size_t length, int shrink);
+/// Reads the header of a JPEG, which must outlive the reader. NULL unless the file is a JPEG of 8-bit luma at the
+/// highest resolution, with no chroma planes or two of equal size.
+larder_jpeg_reader *larder_jpeg_open(const void *bytes, size_t length);
+
+/// Chooses the shrink factor, 1, 2, 4 or 8, before anything below is called. Returns 0, or -1.
+int larder_jpeg_shrink(larder_jpeg_reader *reader, int shrink);
 
 /// The number of planes: 1 for grey, 3 for colour.
 int larder_jpeg_planes(const larder_jpeg_reader *reader);
 
 struct larder_jpeg_plane larder_jpeg_plane_at(const larder_jpeg_reader *reader, int index);
 
-/// Decodes into one buffer per plane, each of `rows` rows of at least `columns` bytes. Returns 0, or -1 where the file
-/// is truncated or cannot be decoded; libjpeg's warnings are ignored, as in libvips.
+/// Decodes once, into one buffer per plane, each of `rows` rows of at least `columns` bytes. Returns 0, or -1 where the
+/// file is truncated or cannot be decoded; libjpeg's warnings are ignored, as in libvips.
 int larder_jpeg_read(larder_jpeg_reader *reader, uint8_t *const planes[3], const size_t strides[3]);
 
 void larder_jpeg_close(larder_jpeg_reader *reader);
@@ -102,10 +105,12 @@ struct larder_filter_table {
 /// The number of floats that `larder_resample` needs as scratch for a plane of `columns` columns, padding included.
 size_t larder_resample_scratch(size_t columns);
 
-/// Resamples a plane. Rows of `in` are a multiple of `larder_row_alignment` bytes long, all readable. Every
-/// `first[i] + taps` of `rows` must lie within the plane's rows, and of `columns` within its columns.
+/// Resamples a plane: samples of the result are the sums times `scale`, plus `offset`. Rows of `in` are a multiple of
+/// `larder_row_alignment` bytes long, all readable. Every `first[i] + taps` of `rows` must lie within the plane's rows,
+/// and of `columns` within its columns.
 void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_table columns,
-                     struct larder_filter_table rows, uint8_t *out, size_t outStride, float *scratch);
+                     struct larder_filter_table rows, float scale, float offset, uint8_t *out, size_t outStride,
+                     float *scratch);
 
 /// Resamples red, green, blue and straight alpha, in this order, all of the same stride: colours times alpha are
 /// filtered, and divided by the filtered alpha before anything is rounded. Where no alpha is left colours are zero.

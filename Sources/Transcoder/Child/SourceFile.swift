@@ -1,8 +1,7 @@
 private import CLinux
 private import Glibc
-internal import ImageModel
 
-/// The original, mapped. libvips does not copy buffers, so the file must outlive every image made from it.
+/// The original's file, mapped.
 struct SourceFile: ~Copyable {
     let bytes: UnsafeRawBufferPointer
 
@@ -19,30 +18,4 @@ struct SourceFile: ~Copyable {
     }
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
-
-    /// Reads and checks the header; no pixel is decoded.
-    ///
-    /// - Throws: `TranscodeError` 1001, 202, 203, 204.
-    func header(_ limits: TranscodeLimits) throws(TranscodeError) -> SourceHeader {
-        let prefix = Array(bytes.prefix(ImageFormat.recognisedBytes))
-        guard let format = ImageFormat.recognise(prefix) else {
-            throw TranscodeError(.undecodable, "the file is no known image")
-        }
-        try limits.check(format)
-        guard (format.declaredEnd?(bytes) ?? 0) <= bytes.count else {
-            throw TranscodeError(.undecodable, "the \(format.name) is cut short")
-        }
-        // Before the codec: libvips allocates a WebP's whole canvas before it gives the size.
-        if case .pixels(let width, let height) = DeclaredSize(bytes, format: format) {
-            try limits.check(SourceHeader(format: format, width: width, height: height))
-        }
-        let header: SourceHeader
-        do throws(CodecFailure) {
-            header = try LibvipsImage(format, bytes).header(format, bytes)
-        } catch {
-            throw error.as(.undecodable, "the \(format.name) cannot be read")
-        }
-        try limits.check(header)
-        return header
-    }
 }

@@ -96,8 +96,7 @@ private struct ChildServer: ~Copyable {
             }
         }
         sandbox.beginImage()
-        let file = try SourceFile(descriptor: source)
-        let header = try file.header(request.limits)
+        let image = try SourceImage(try SourceFile(descriptor: source), request.limits), header = image.header
         reply.header = header
         guard request.operation != .probe else { return }
         reply.writable = writable.formats(
@@ -109,17 +108,19 @@ private struct ChildServer: ~Copyable {
         let marks = zip(request.watermarks, descriptors.suffix(request.watermarks.count))
         let watermarks = WatermarkImages(Dictionary(marks, uniquingKeysWith: { one, _ in one }), request.limits)
         try transcode(
-            request, file, header, zip(variants, outputs).map { (variant: $0, output: $1) }, watermarks, &reply)
+            request, image, zip(variants, outputs).map { (variant: $0, output: $1) }, watermarks, &reply)
     }
 
     /// Makes every variant and writes it to its output.
     ///
     /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
     private func transcode(
-        _ request: ChildRequest, _ file: borrowing SourceFile, _ header: SourceHeader,
+        _ request: ChildRequest, _ source: consuming SourceImage,
         _ wanted: [(variant: Variant, output: OutputDescriptor)], _ watermarks: WatermarkImages,
         _ reply: inout ChildReply
     ) throws(TranscodeError) {
+        var source = source
+        let header = source.header
         var limits = request.limits
         // Only libvips' path has red, green and blue.
         if request.wantsRawRGBA { limits.allowsPlanes = false }
@@ -132,11 +133,11 @@ private struct ChildServer: ~Copyable {
         try limits.checkTime(plan.decodingTime, "decoding")
         if plan.memoryBytes > ChildRequest.unreservedBytes { try reserve(plan.memoryBytes, request) }
         // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
-        let image = try decode(file, header, plan, watermarks, &reply)
+        let image = try decode(&source, plan, watermarks, &reply)
         try tell(.decoded(header), request)
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
         for index in wanted.indices where chosen[index] == nil {
-            results[index] = copy(file, header, to: wanted[index].output)
+            results[index] = copy(source.file.bytes, header, to: wanted[index].output)
         }
         for (number, index) in drawn.enumerated() {
             if case .failure(let error) = plan.outputs[number] { results[index] = .failure(error) }
@@ -172,34 +173,34 @@ private struct ChildServer: ~Copyable {
     }
 
     private func decode(
-        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan, _ watermarks: WatermarkImages,
-        _ reply: inout ChildReply
+        _ source: inout SourceImage, _ plan: DecodePlan, _ watermarks: WatermarkImages, _ reply: inout ChildReply
     ) throws(TranscodeError) -> any DecodedImage {
+        let format = source.header.format
         // Also of an image that cannot be decoded.
         let began = ProcessorClock.now
         defer { reply.codecTime = ProcessorClock.now - began }
         do throws(CodecFailure) {
             switch plan.path {
-            case .planes: return try PlanarDecodedImage(plan, file, header, watermarks)
-            case .libvips: return try LibvipsDecodedImage(plan, file, header, watermarks)
+            case .planes: return try PlanarDecodedImage(plan, &source, watermarks)
+            case .libvips: return try LibvipsDecodedImage(plan, source, watermarks)
             }
         } catch {
-            throw error.as(.undecodable, "the \(header.format.name) cannot be decoded")
+            throw error.as(.undecodable, "the \(format.name) cannot be decoded")
         }
     }
 
     /// An animation is not transformed by default: as in SDWebImage, the variant gets the original's bytes.
     private func copy(
-        _ file: borrowing SourceFile, _ header: SourceHeader, to output: OutputDescriptor
+        _ bytes: UnsafeRawBufferPointer, _ header: SourceHeader, to output: OutputDescriptor
     ) -> Result<TranscodedVariant, TranscodeError> {
         do throws(TranscodeError) {
-            try output.write(file.bytes)
+            try output.write(bytes)
         } catch {
             return .failure(error)
         }
         let size = header.uprightSize
         return .success(
             TranscodedVariant(
-                format: header.format, width: size.width, height: size.height, bytes: file.bytes.count, copied: true))
+                format: header.format, width: size.width, height: size.height, bytes: bytes.count, copied: true))
     }
 }

@@ -5,14 +5,7 @@ internal import ImageModel
 extension PlaneCodec {
     /// The planes in the file: luma at the highest resolution, chroma planes of equal size or none.
     static let jpeg = PlaneCodec(
-        hasAlpha: { JPEGReader($0, shrink: 1) == nil ? nil : false },
-        decode: { (file, size, shrink) throws(CodecFailure) in
-            guard let reader = JPEGReader(file, shrink: shrink) else { throw CodecFailure(message: "no planes") }
-            let planes = try reader.planes()
-            for plane in planes { plane.padEdges() }
-            guard planes.count > 1 else { return PlanarImage(size: size, grey: planes[0]) }
-            return PlanarImage(size: size, luma: planes[0], cb: planes[1], cr: planes[2])
-        },
+        open: { JPEGReader($0) },
         encoder: Encoder(
             chroma: chroma,
             encode: { (image, settings, quality) throws(CodecFailure) in
@@ -30,19 +23,29 @@ extension PlaneCodec {
 }
 
 /// libjpeg, ready to decode one file into planes.
-private struct JPEGReader: ~Copyable {
+private struct JPEGReader: ~Copyable, PlaneReader {
     private let handle: OpaquePointer
 
     /// Nil when the file has no such planes. `bytes` must outlive the reader.
-    init?(_ bytes: UnsafeRawBufferPointer, shrink: Int) {
-        guard let handle = larder_jpeg_open(bytes.baseAddress, bytes.count, Int32(shrink)) else { return nil }
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let handle = larder_jpeg_open(bytes.baseAddress, bytes.count) else { return nil }
         self.handle = handle
     }
 
     deinit { larder_jpeg_close(handle) }
 
+    var hasAlpha: Bool { false }
+
+    consuming func decode(_ size: PixelSize, shrink: Int) throws(CodecFailure) -> PlanarImage {
+        try check(larder_jpeg_shrink(handle, Int32(shrink)))
+        let planes = try planes()
+        for plane in planes { plane.padEdges() }
+        guard planes.count > 1 else { return PlanarImage(size: size, grey: planes[0]) }
+        return PlanarImage(size: size, luma: planes[0], cb: planes[1], cr: planes[2])
+    }
+
     /// Luma and chroma, or luma alone.
-    func planes() throws(CodecFailure) -> [SamplePlane] {
+    private func planes() throws(CodecFailure) -> [SamplePlane] {
         var planes: [SamplePlane] = []
         for index in 0..<larder_jpeg_planes(handle) {
             let plane = larder_jpeg_plane_at(handle, index)
@@ -52,10 +55,12 @@ private struct JPEGReader: ~Copyable {
                     exactHeight: plane.exact_height, columns: Int(plane.columns), rows: Int(plane.rows)))
         }
         let starts = planes.map { Optional($0.start) }, strides = planes.map(\.stride)
-        guard larder_jpeg_read(handle, starts, strides) == 0 else {
-            throw CodecFailure(message: String(cString: larder_jpeg_message(handle)))
-        }
+        try check(larder_jpeg_read(handle, starts, strides))
         return planes
+    }
+
+    private func check(_ result: Int32) throws(CodecFailure) {
+        guard result == 0 else { throw CodecFailure(message: String(cString: larder_jpeg_message(handle))) }
     }
 }
 

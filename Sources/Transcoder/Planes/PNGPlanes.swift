@@ -3,16 +3,11 @@ internal import ImageModel
 
 extension PlaneCodec {
     /// Red, green and blue, or luma, row by row.
-    static let png = PlaneCodec(
-        hasAlpha: { PNGReader($0)?.hasAlpha },
-        decode: { (file, _, _) throws(CodecFailure) in
-            guard let reader = PNGReader(file) else { throw CodecFailure(message: "no planes") }
-            return try reader.image()
-        })
+    static let png = PlaneCodec(open: { PNGReader($0) })
 }
 
 /// libspng, ready to decode one still PNG.
-private struct PNGReader: ~Copyable {
+private struct PNGReader: ~Copyable, PlaneReader {
     private let context: OpaquePointer
     private let size: PixelSize
     private let isGrey, isInterlaced: Bool
@@ -57,10 +52,9 @@ private struct PNGReader: ~Copyable {
         }
     }
 
-    /// Decodes the image; of one that is not interlaced, only one row is held as pixels.
-    ///
-    /// - Throws: `CodecFailure` when the file is truncated or broken, or there is no memory.
-    func image() throws(CodecFailure) -> PlanarImage {
+    /// Of an image that is not interlaced, only one row is held as pixels.
+    consuming func decode(_ size: PixelSize, shrink: Int) throws(CodecFailure) -> PlanarImage {
+        guard size == self.size else { throw CodecFailure(message: "libspng has another size") }
         let format = isGrey ? SPNG_FMT_G8 : hasAlpha ? SPNG_FMT_RGBA8 : SPNG_FMT_RGB8
         let bytes = size.width * (isGrey ? 1 : hasAlpha ? 4 : 3), rows = isInterlaced ? size.height : 1
         let flags = SPNG_DECODE_TRNS.rawValue | (isInterlaced ? 0 : SPNG_DECODE_PROGRESSIVE.rawValue)

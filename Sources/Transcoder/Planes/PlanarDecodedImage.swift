@@ -21,10 +21,11 @@ final class PlanarDecodedImage: DecodedImage {
     private var smallestWhole: PlanarImage
 
     init(
-        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, _ watermarks: WatermarkImages
+        _ plan: DecodePlan, _ source: inout SourceImage, _ watermarks: WatermarkImages
     ) throws(CodecFailure) {
-        guard let codec = PlaneCodec.all[header.format] else { throw CodecFailure(message: "there are no planes") }
-        let stored = try codec.decode(file.bytes, header.storedSize, plan.shrink)
+        let header = source.header
+        guard let reader = source.planes.take() else { throw CodecFailure(message: "there are no planes") }
+        let stored = try reader.decode(header.storedSize, shrink: plan.shrink)
         var view = PlaneView(whole: plan.base)
         view.mirrorsColumns = [2, 3, 7, 8].contains(header.orientation)
         view.mirrorsRows = [3, 4, 6, 7].contains(header.orientation)
@@ -33,15 +34,8 @@ final class PlanarDecodedImage: DecodedImage {
         self.watermarks = watermarks
         self.header = header
         let upright = header.orientation >= 5 ? try shrunk.transposed() : shrunk
-        let keepsCopyright = plan.outputs.contains { (try? $0.get())?.encoding.keepsCopyright == true }
-        if keepsCopyright || header.hasPlanesToConvert {
-            let opened = try LibvipsImage(header.format, file.bytes)
-            kept = KeptMetadata(copyrightOf: opened)
-            base = try upright.inSRGB(of: opened)
-        } else {
-            kept = KeptMetadata()
-            base = upright
-        }
+        kept = source.copyright
+        base = try upright.inSRGB(from: source.profile)
         smallestWhole = base
     }
 

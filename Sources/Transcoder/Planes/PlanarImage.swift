@@ -15,9 +15,9 @@ package struct PlanarImage {
 
     /// The meaning of the colour planes.
     enum Model: Sendable, Hashable {
-        /// Luma (Y) and chroma (Cb, Cr): full range, by JFIF's matrix. The chroma planes may be subsampled.
+        /// Luma (Y) and chroma (Cb, Cr) by JFIF's matrix. The chroma planes may be subsampled.
         case ycc
-        /// Luma alone, full range.
+        /// Luma alone.
         case grey
         /// Red, green and blue; alpha is straight.
         case rgb
@@ -64,7 +64,7 @@ package struct PlanarImage {
         try mapped(to: size.transposed) { (plane) throws(CodecFailure) in try plane.transposed() }
     }
 
-    /// The image as a view shows it, resampled once; unchanged planes are shared.
+    /// The image as a view shows it, resampled once, in full range; unchanged planes are shared.
     ///
     /// - Parameter chroma: the resolution of chroma planes; only `Model.ycc` has them.
     /// - Throws: `CodecFailure` when there is no memory.

@@ -2,12 +2,9 @@ internal import ImageModel
 
 /// How a format is decoded to planes and encoded from them, without libvips.
 struct PlaneCodec: Sendable {
-    /// Whether a file has alpha; nil when it cannot be decoded to planes, which are still and of 8 bits.
-    let hasAlpha: @Sendable (UnsafeRawBufferPointer) -> Bool?
-    /// Decodes a file for which `hasAlpha` is not nil, as stored. `shrink` is libjpeg's shrink factor, 1 for other
-    /// formats. Throws when the file is truncated or broken, or there is no memory.
-    let decode:
-        @Sendable (_ file: UnsafeRawBufferPointer, _ size: PixelSize, _ shrink: Int) throws(CodecFailure) -> PlanarImage
+    /// Reads the header of a file, which must outlive the reader; nil when it cannot be decoded to planes, which are
+    /// still and of 8 bits.
+    let open: @Sendable (UnsafeRawBufferPointer) -> (any PlaneReader & ~Copyable)?
     /// Nil when the format is not written from planes.
     var encoder: Encoder?
 

@@ -16,6 +16,12 @@ struct PlaneFilter {
             pixels: window.height, factor: factor, isMirrored: view.mirrorsRows)
     }
 
+    /// Every sample of a plane as it is.
+    private init(copying plane: SamplePlane) {
+        columns = FilterTable(count: plane.width, length: plane.width, start: 0, step: 1)
+        rows = FilterTable(count: plane.height, length: plane.height, start: 0, step: 1)
+    }
+
     /// The same result from a subsampled plane of the same image.
     init(_ filter: PlaneFilter, from fine: SamplePlane, to coarse: SamplePlane) {
         func table(_ table: FilterTable, _ exact: (Double, Double), _ lengths: (Int, Int)) -> FilterTable {
@@ -26,12 +32,26 @@ struct PlaneFilter {
         rows = table(filter.rows, (fine.exactHeight, coarse.exactHeight), (fine.height, coarse.height))
     }
 
-    /// Resamples a plane to that of an image of `size` with `factor` pixels per sample.
+    /// Resamples a plane to that of an image of `size` with `factor` pixels per sample, in full range.
     func resample(_ plane: SamplePlane, _ size: PixelSize, factor: Int) throws(CodecFailure) -> SamplePlane {
-        if columns.isIdentity(of: plane.width) && rows.isIdentity(of: plane.height) { return plane }
-        let result = try SamplePlane(size, factor: factor)
+        let isIdentity = columns.isIdentity(of: plane.width) && rows.isIdentity(of: plane.height)
+        if isIdentity && plane.range == .full { return plane }
+        return try resample(plane, to: try SamplePlane(size, factor: factor))
+    }
+
+    /// A copy of a plane in another range.
+    static func copy(_ plane: SamplePlane, in range: SampleRange) throws(CodecFailure) -> SamplePlane {
+        let size = PixelSize(width: plane.width, height: plane.height)
+        return try PlaneFilter(copying: plane).resample(plane, to: try SamplePlane(size, range: range))
+    }
+
+    /// Fills a plane whose samples are undefined.
+    private func resample(_ plane: SamplePlane, to result: SamplePlane) throws(CodecFailure) -> SamplePlane {
+        let conversion = plane.range.conversion(to: result.range)
         try withTables(planes: 1, stride: plane.stride) { columns, rows, scratch in
-            larder_resample(plane.start, plane.stride, columns, rows, result.start, result.stride, scratch)
+            larder_resample(
+                plane.start, plane.stride, columns, rows, conversion.scale, conversion.offset, result.start,
+                result.stride, scratch)
         }
         result.padEdges()
         return result

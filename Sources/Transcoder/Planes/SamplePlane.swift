@@ -4,12 +4,15 @@ internal import ImageModel
 
 /// One plane of 8-bit samples. Its creator writes it once; after that it is shared and only read.
 ///
-/// The stride is a multiple of the vector registers. Rows repeat their last sample up to a multiple of JPEG's blocks.
+/// The stride is a multiple of the vector registers. Rows repeat their last sample up to a multiple of JPEG's blocks,
+/// but for planes in limited range.
 final class SamplePlane {
     /// The size in whole samples.
     let width, height: Int
     /// The size of the image in these samples: an image of odd size ends within its last sample of chroma.
     let exactWidth, exactHeight: Double
+    /// The bytes for black and white.
+    let range: SampleRange
     /// Bytes from one row to the next.
     let stride: Int
     /// The first row.
@@ -21,7 +24,8 @@ final class SamplePlane {
     ///   - columns, rows: the space that the creator needs, when that is more than the size.
     /// - Throws: `CodecFailure` when there is no memory.
     init(
-        width: Int, height: Int, exactWidth: Double, exactHeight: Double, columns: Int = 0, rows: Int = 0
+        width: Int, height: Int, exactWidth: Double, exactHeight: Double, columns: Int = 0, rows: Int = 0,
+        range: SampleRange = .full
     ) throws(CodecFailure) {
         let alignment = Int(larder_row_alignment)
         var stride = (max(width, columns) + alignment - 1) / alignment * alignment
@@ -29,17 +33,18 @@ final class SamplePlane {
         if stride % 4096 == 0 { stride += alignment }
         guard let memory = aligned_alloc(alignment, stride * max(height, rows)) else { throw CodecFailure.memory }
         (self.width, self.height, self.exactWidth, self.exactHeight) = (width, height, exactWidth, exactHeight)
-        self.stride = stride
+        (self.stride, self.range) = (stride, range)
         start = memory.assumingMemoryBound(to: UInt8.self)
     }
 
     /// Allocates a plane for an image of `size`.
     ///
     /// - Parameter factor: pixels per sample in each direction.
-    convenience init(_ size: PixelSize, factor: Int = 1) throws(CodecFailure) {
+    convenience init(_ size: PixelSize, factor: Int = 1, range: SampleRange = .full) throws(CodecFailure) {
         try self.init(
             width: (size.width + factor - 1) / factor, height: (size.height + factor - 1) / factor,
-            exactWidth: Double(size.width) / Double(factor), exactHeight: Double(size.height) / Double(factor))
+            exactWidth: Double(size.width) / Double(factor), exactHeight: Double(size.height) / Double(factor),
+            range: range)
     }
 
     deinit { free(start) }
@@ -76,7 +81,8 @@ final class SamplePlane {
     }
 
     func transposed() throws(CodecFailure) -> SamplePlane {
-        let result = try SamplePlane(width: height, height: width, exactWidth: exactHeight, exactHeight: exactWidth)
+        let result = try SamplePlane(
+            width: height, height: width, exactWidth: exactHeight, exactHeight: exactWidth, range: range)
         // In tiles, so that both sides stay in the processor's cache.
         let side = 16
         for top in Swift.stride(from: 0, to: height, by: side) {

@@ -1,28 +1,18 @@
-internal import ImageModel
+/// The bytes that a plane has for black and white, or for no and all colour.
+struct SampleRange: Sendable, Hashable {
+    /// A byte is `scale` times the value from 0 to 255, plus `offset`.
+    let scale, offset: Float
 
-/// A conversion between the ranges of samples: JPEG has 0 to 255, WebP 16 to 235 for luma and 16 to 240 for chroma.
-struct SampleRange {
-    private let table: [UInt8]
+    /// 0 to 255, as in JPEG.
+    static let full = SampleRange(scale: 1, offset: 0)
+    /// 16 to 235, as in WebP.
+    static let limitedLuma = SampleRange(scale: 219 / 255, offset: 16)
+    /// 16 to 240, as in WebP.
+    static let limitedChroma = SampleRange(scale: 224 / 255, offset: 128 - 128 * 224 / 255)
 
-    private init(_ value: (Double) -> Double) {
-        table = (0...255).map { UInt8(min(max(value(Double($0)).rounded(), 0), 255)) }
-    }
-
-    static let lumaToFull = SampleRange { ($0 - 16) * 255 / 219 }
-    static let chromaToFull = SampleRange { ($0 - 128) * 255 / 224 + 128 }
-    static let lumaToLimited = SampleRange { $0 * 219 / 255 + 16 }
-    static let chromaToLimited = SampleRange { ($0 - 128) * 224 / 255 + 128 }
-
-    /// Converts a plane in place. Only its creator may call it.
-    func apply(to plane: SamplePlane) {
-        plane.map(table, into: plane)
-        plane.padEdges()
-    }
-
-    /// A converted copy.
-    func applied(to plane: SamplePlane) throws(CodecFailure) -> SamplePlane {
-        let copy = try SamplePlane(PixelSize(width: plane.width, height: plane.height))
-        plane.map(table, into: copy)
-        return copy
+    /// What the samples of this range times `scale`, plus `offset`, are in another range.
+    func conversion(to range: SampleRange) -> SampleRange {
+        let scale = range.scale / scale
+        return SampleRange(scale: scale, offset: range.offset - offset * scale)
     }
 }

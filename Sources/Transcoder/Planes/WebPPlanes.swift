@@ -5,16 +5,7 @@ internal import ImageModel
 extension PlaneCodec {
     /// Luma and chroma of an opaque lossy file, else red, green and blue.
     static let webp = PlaneCodec(
-        hasAlpha: { file in
-            guard let features = WebPBitstreamFeatures(file), features.has_animation == 0 else { return nil }
-            return features.has_alpha != 0
-        },
-        decode: { (file, size, _) throws(CodecFailure) in
-            let features = WebPBitstreamFeatures(file), hasAlpha = features?.has_alpha != 0
-            return hasAlpha || features?.format == 2
-                ? try PlanarImage(pixelsOfWebP: file, size, hasAlpha: hasAlpha)
-                : try PlanarImage(lossyWebP: file, size)
-        },
+        open: { WebPReader($0) },
         encoder: Encoder(
             chroma: { _, _ in .subsampled420 },
             encode: { (image, settings, quality) throws(CodecFailure) in
@@ -23,27 +14,39 @@ extension PlaneCodec {
             }))
 }
 
-extension WebPBitstreamFeatures {
-    /// Nil when the file is invalid.
-    fileprivate init?(_ file: UnsafeRawBufferPointer) {
-        self.init()
-        let status = WebPGetFeatures(file.bindMemory(to: UInt8.self).baseAddress, file.count, &self)
-        guard status == VP8_STATUS_OK else { return nil }
+/// The features of a still WebP.
+private struct WebPReader: PlaneReader {
+    private let file: UnsafeRawBufferPointer
+    private let features: WebPBitstreamFeatures
+
+    /// Nil when the file is invalid or animated. `file` must outlive the reader.
+    init?(_ file: UnsafeRawBufferPointer) {
+        var features = WebPBitstreamFeatures()
+        let status = WebPGetFeatures(file.bindMemory(to: UInt8.self).baseAddress, file.count, &features)
+        guard status == VP8_STATUS_OK, features.has_animation == 0 else { return nil }
+        (self.file, self.features) = (file, features)
+    }
+
+    var hasAlpha: Bool { features.has_alpha != 0 }
+
+    consuming func decode(_ size: PixelSize, shrink: Int) throws(CodecFailure) -> PlanarImage {
+        let isLossless = features.format == 2
+        return hasAlpha || isLossless
+            ? try PlanarImage(pixelsOfWebP: file, size, hasAlpha: hasAlpha) : try PlanarImage(lossyWebP: file, size)
     }
 }
 
 extension PlanarImage {
     fileprivate init(lossyWebP file: UnsafeRawBufferPointer, _ size: PixelSize) throws(CodecFailure) {
-        let luma = try SamplePlane(size)
-        let cb = try SamplePlane(size, factor: 2), cr = try SamplePlane(size, factor: 2)
+        let luma = try SamplePlane(size, range: .limitedLuma)
+        let cb = try SamplePlane(size, factor: 2, range: .limitedChroma)
+        let cr = try SamplePlane(size, factor: 2, range: .limitedChroma)
         // The buffers have exactly this size, so a file that turns out to be larger fails.
         let decoded = WebPDecodeYUVInto(
             file.bindMemory(to: UInt8.self).baseAddress, file.count, luma.start, luma.stride * luma.height,
             Int32(luma.stride), cb.start, cb.stride * cb.height, Int32(cb.stride), cr.start, cr.stride * cr.height,
             Int32(cr.stride))
         guard decoded != nil else { throw CodecFailure(message: "libwebp failed") }
-        SampleRange.lumaToFull.apply(to: luma)
-        for plane in [cb, cr] { SampleRange.chromaToFull.apply(to: plane) }
         self.init(size: size, luma: luma, cb: cb, cr: cr)
     }
 
@@ -68,9 +71,9 @@ extension PlanarImage {
 
     fileprivate func webp(quality: Int, effort: Int) throws(CodecFailure) -> EncodedFile {
         let planes = [
-            try SampleRange.lumaToLimited.applied(to: colors[0]),
-            try SampleRange.chromaToLimited.applied(to: colors[1]),
-            try SampleRange.chromaToLimited.applied(to: colors[2]),
+            try PlaneFilter.copy(colors[0], in: .limitedLuma),
+            try PlaneFilter.copy(colors[1], in: .limitedChroma),
+            try PlaneFilter.copy(colors[2], in: .limitedChroma),
         ]
         var configuration = WebPConfig()
         var input = WebPPicture()

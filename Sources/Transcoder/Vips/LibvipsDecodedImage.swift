@@ -19,14 +19,14 @@ final class LibvipsDecodedImage: DecodedImage {
     private let digestSource: Int?
 
     init(
-        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, _ watermarks: WatermarkImages
+        _ plan: DecodePlan, _ source: borrowing SourceImage, _ watermarks: WatermarkImages
     ) throws(CodecFailure) {
         self.plan = plan
         self.watermarks = watermarks
-        self.header = header
-        base = try Self.decode(plan, file, header, keepsProfile: false)
+        header = source.header
+        base = try Self.decode(plan, source, keepsProfile: false)
         let needsOwnProfile = plan.outputs.contains { (try? $0.get())?.start == .ownProfile }
-        ownProfile = needsOwnProfile ? try Self.decode(plan, file, header, keepsProfile: true) : nil
+        ownProfile = needsOwnProfile ? try Self.decode(plan, source, keepsProfile: true) : nil
         // The order is by size, the largest first.
         digestSource = plan.order.last { number in
             guard case .success(let output) = plan.outputs[number] else { return false }
@@ -36,21 +36,22 @@ final class LibvipsDecodedImage: DecodedImage {
 
     /// - Parameter keepsProfile: the colours stay those of the image's own profile; else they become sRGB.
     private static func decode(
-        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, keepsProfile: Bool
+        _ plan: DecodePlan, _ source: borrowing SourceImage, keepsProfile: Bool
     ) throws(CodecFailure) -> Pass {
-        var image = try LibvipsImage(header.format, file.bytes, shrink: plan.shrink, frames: plan.frames > 1 ? -1 : 1)
+        let header = source.header, bytes = source.file.bytes
+        var image = try LibvipsImage(header.format, bytes, shrink: plan.shrink, frames: plan.frames > 1 ? -1 : 1)
         var pass = Pass()
-        pass.kept = KeptMetadata(copyrightOf: image)
+        pass.kept = source.copyright
         if keepsProfile { pass.kept.profile = image.bytes("icc-profile-data") }
-        if let animation = header.format == .png ? try PNGAnimation(file.bytes) : nil {
-            try image.forEachFrame(animation.frames.prefix(plan.frames), of: animation, in: file.bytes) {
+        if let animation = header.format == .png ? try PNGAnimation(bytes) : nil {
+            try image.forEachFrame(animation.frames.prefix(plan.frames), of: animation, in: bytes) {
                 (frame) throws(CodecFailure) in
                 let shown = header.hasAlpha ? try frame.copy() : try frame.opaque()
                 pass.frames.append(SharedImage(try prepared(shown, plan, header, keepsProfile: keepsProfile)))
             }
             return pass
         }
-        if header.format == .avif, plan.frames > 1, let sequence = AVIFSequence(file.bytes) {
+        if header.format == .avif, plan.frames > 1, let sequence = AVIFSequence(bytes) {
             guard sequence.size == header.storedSize else { throw CodecFailure.otherPixels }
             try image.forEachFrame(plan.frames, of: sequence, hasAlpha: header.hasAlpha) {
                 (frame) throws(CodecFailure) in

@@ -46,7 +46,7 @@ extension LibvipsImage {
         return image
     }
 
-    /// The header of the opened image.
+    /// The header of the opened image, but for what is said of planes.
     ///
     /// - Throws: `CodecFailure` for an animated PNG that is cut or whose frames are not sound.
     func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(CodecFailure) -> SourceHeader {
@@ -73,11 +73,7 @@ extension LibvipsImage {
         }
         if let count = format.countedFrames?(bytes) { header.frames = count }
         if header.frames > SourceHeader.frameLimit { header.frameMilliseconds = [] }
-        let profile = profileToApply
-        header.hasOwnProfile = !isCMYK && profile.flatMap(ICCProfile.space) == "RGB "
-        let isGreyOfTables = profile.map { ICCProfile.space($0) == "GRAY" && MatrixProfile($0) == nil } ?? false
-        header.hasPlanes = PlaneCodec.all[format]?.hasAlpha(bytes) == header.hasAlpha && !isGreyOfTables
-        header.hasPlanesToConvert = header.hasPlanes && profile != nil
+        header.hasOwnProfile = !isCMYK && profileToApply.flatMap(ICCProfile.space) == "RGB "
         return header
     }
 

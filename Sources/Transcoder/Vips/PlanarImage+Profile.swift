@@ -2,10 +2,10 @@ private import CVips
 internal import ImageModel
 
 extension PlanarImage {
-    /// The image in sRGB, from the profile of the file that it was decoded from: curves and a matrix are applied to the
-    /// planes, tables by libvips. The planes may be changed.
-    func inSRGB(of file: borrowing LibvipsImage) throws(CodecFailure) -> PlanarImage {
-        guard let profile = file.profileToApply else { return self }
+    /// The image in sRGB, from the profile of its colours; nil is sRGB. Curves and a matrix are applied to the planes,
+    /// tables by libvips. The planes may be changed.
+    func inSRGB(from profile: [UInt8]?) throws(CodecFailure) -> PlanarImage {
+        guard let profile else { return self }
         if let matrix = MatrixProfile(profile) { return try matrix.converted(self) }
         let pixels = try LibvipsImage(self)
         vips_image_set_blob_copy(pixels.pointer, "icc-profile-data", profile, profile.count)

@@ -33,14 +33,13 @@ final class WatermarkImages {
     }
 
     private func decode(_ descriptor: Int32) throws(TranscodeError) -> SharedImage {
-        let file = try SourceFile(descriptor: descriptor)
-        let header = try file.header(limits)
+        let source = try SourceImage(try SourceFile(descriptor: descriptor), limits), header = source.header
         guard header.storedSize.area <= Self.maxPixels else {
             throw TranscodeError(
                 .pixels, "the image has \(header.storedSize.area) pixels; the limit is \(Self.maxPixels)")
         }
         do throws(CodecFailure) {
-            let image = try LibvipsImage(header.format, file.bytes).inSRGB().inMemory()
+            let image = try LibvipsImage(header.format, source.file.bytes).inSRGB().inMemory()
             return SharedImage(
                 header.orientation == 1 ? image : try image.upright(from: header.orientation).inMemory())
         } catch {

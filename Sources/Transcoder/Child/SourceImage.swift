@@ -1,0 +1,73 @@
+internal import ImageModel
+
+/// The original with its header read: by libvips, and by the library that decodes it to planes.
+struct SourceImage: ~Copyable {
+    /// libvips does not copy buffers, so the file must outlive every image made from it.
+    let file: SourceFile
+    let header: SourceHeader
+    /// The fields that a variant may keep.
+    private(set) var copyright = KeptMetadata()
+    /// The profile of its colours when they are not sRGB's.
+    private(set) var profile: [UInt8]?
+    /// Nil unless the header says that there are planes, and after they have been decoded.
+    var planes: (any PlaneReader & ~Copyable)?
+
+    /// Reads and checks the header; no pixel is decoded.
+    ///
+    /// - Throws: `TranscodeError` 1001, 202, 203, 204.
+    init(_ file: consuming SourceFile, _ limits: TranscodeLimits) throws(TranscodeError) {
+        var header = try Self.header(file.bytes, limits, &copyright, &profile)
+        planes = Self.planes(&header, profile, file.bytes)
+        self.header = header
+        self.file = file
+    }
+
+    private static func header(
+        _ bytes: UnsafeRawBufferPointer, _ limits: TranscodeLimits, _ copyright: inout KeptMetadata,
+        _ profile: inout [UInt8]?
+    ) throws(TranscodeError) -> SourceHeader {
+        let format = try format(bytes, limits)
+        let header: SourceHeader
+        do throws(CodecFailure) {
+            let opened = try LibvipsImage(format, bytes)
+            header = try opened.header(format, bytes)
+            copyright = KeptMetadata(copyrightOf: opened)
+            profile = opened.profileToApply
+        } catch {
+            throw error.as(.undecodable, "the \(format.name) cannot be read")
+        }
+        try limits.check(header)
+        return header
+    }
+
+    /// Opens the file for its planes, and says in the header that there are some.
+    private static func planes(
+        _ header: inout SourceHeader, _ profile: [UInt8]?, _ bytes: UnsafeRawBufferPointer
+    ) -> (any PlaneReader & ~Copyable)? {
+        let isGreyOfTables = profile.map { ICCProfile.space($0) == "GRAY" && MatrixProfile($0) == nil } ?? false
+        guard !isGreyOfTables, let reader = PlaneCodec.all[header.format]?.open(bytes),
+            reader.hasAlpha == header.hasAlpha
+        else { return nil }
+        header.hasPlanes = true
+        header.hasPlanesToConvert = profile != nil
+        return reader
+    }
+
+    /// The format, of a file that is whole and whose declared size is within the limits.
+    private static func format(
+        _ bytes: UnsafeRawBufferPointer, _ limits: TranscodeLimits
+    ) throws(TranscodeError) -> ImageFormat {
+        guard let format = ImageFormat.recognise(Array(bytes.prefix(ImageFormat.recognisedBytes))) else {
+            throw TranscodeError(.undecodable, "the file is no known image")
+        }
+        try limits.check(format)
+        guard (format.declaredEnd?(bytes) ?? 0) <= bytes.count else {
+            throw TranscodeError(.undecodable, "the \(format.name) is cut short")
+        }
+        // Before the codec: libvips allocates a WebP's whole canvas before it gives the size.
+        if case .pixels(let width, let height) = DeclaredSize(bytes, format: format) {
+            try limits.check(SourceHeader(format: format, width: width, height: height))
+        }
+        return format
+    }
+}
