@@ -109,8 +109,14 @@ public final class SystemCallTrial: Sendable {
             return mmap(NULL, 4096, protection, MAP_PRIVATE | (descriptor < 0 ? MAP_ANONYMOUS : 0), descriptor, 0);
         }
 
+        static long map_shared(int descriptor) {
+            return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) == MAP_FAILED ? -1 : 0;
+        }
+
         static void try_given_descriptors(void) {
             char bytes[256];
+            TRY("=pwrite_original", pwrite(source, "x", 1, 0));
+            TRY("=mmap_original", map_shared(source));
             TRY("+pread", pread(source, bytes, sizeof bytes, 0));
             TRY("+write", write(output, "", 0));
             TRY("+mmap", map(PROT_READ, source));
@@ -321,10 +327,8 @@ public final class SystemCallTrial: Sendable {
             for (int descriptor = 4; descriptor < 64; descriptor++) {
                 char byte;
                 if (pread(descriptor, &byte, 1, 0) < 0) { continue; }
-                // The child's own status can only be read.
-                if (pwrite(descriptor, "", 0, 0) < 0) { continue; }
-                if (source < 0) { source = descriptor; }
-                output = descriptor;
+                // The original can only be read, as the child's own status, which it opened before.
+                if (pwrite(descriptor, "", 0, 0) < 0) { source = descriptor; } else { output = descriptor; }
             }
         }
 

@@ -90,7 +90,12 @@ actor TranscoderChild {
             guard message.count <= ChildRequest.maxLength else {
                 return .failure(TranscodeError(.transform, "the variants are too long for one message"))
             }
-            try send(message, descriptors)
+            if let original = descriptors.first {
+                let source = try ReadOnlySource(original)
+                try send(message, [source.descriptor] + descriptors.dropFirst())
+            } else {
+                try send(message, [])
+            }
             slot.withLock { $0.state = .working }
             result = .success(try await reply())
         } catch {
