@@ -24,6 +24,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.bits = bits
     }
 
+    /// Whether it is of this machine itself: 127.0.0.0/8, ::1.
+    var isLoopback: Bool { family == .v4 ? bits >> 24 == 127 : bits == 1 }
+
     /// Reads four decimal numbers, or RFC 4291 without brackets and zone.
     ///
     /// The corresponding C function is `inet_pton`.

@@ -2,7 +2,8 @@ internal import Concurrency
 
 /// What of this machine may have caused a failure that may be the origin's as well.
 package enum LocalCause: Sendable, Equatable {
-    /// Its network: no response in time, no route to the host, or name servers that fail.
+    /// Its network: no response in time, no route to the host, a connection that is refused or reset, or name servers
+    /// that fail.
     case network
     /// Its clock, or an outdated file of authorities: a certificate is not valid at this time.
     case certificateDates

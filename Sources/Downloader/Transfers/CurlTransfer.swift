@@ -57,6 +57,7 @@ final class CurlTransfer {
             return .failure(FetchError(.transportFailed, "a transfer ended that had not begun"))
         }
         do throws(FetchError) {
+            if let refusal = proxyRefusal(request) { throw refusal }
             if let failure = handler.failure { throw failure }
             if code != CURLE_OK && !handler.isDecided { throw failure(code, request, handler) }
             var response = try handler.finish()
@@ -124,7 +125,11 @@ final class CurlTransfer {
     private func localCause(_ code: CURLcode, _ number: Int32, _ request: HTTPRequest) -> LocalCause? {
         switch code {
         case CURLE_OPERATION_TIMEDOUT: .network
-        case CURLE_COULDNT_CONNECT: LocalFault.isPossible(number) ? .network : nil
+        case CURLE_COULDNT_CONNECT: LocalFault.isPossible(number, to: request.addresses) ? .network : nil
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING:
+            // A filter on the way may end connections, also during the handshake.
+            easy.count(CURLINFO_RESPONSE_CODE) == 0 && LocalFault.isPossible(ECONNRESET, to: request.addresses)
+                ? .network : nil
         case CURLE_PEER_FAILED_VERIFICATION:
             LocalCause(verification: easy.count(CURLINFO_SSL_VERIFYRESULT)).flatMap { cause in
                 // Authorities of a profile concern its origins only.
@@ -132,6 +137,17 @@ final class CurlTransfer {
             }
         default: nil
         }
+    }
+
+    /// The error when a proxy does not accept this worker's name and password; nil when it does, or there is none. A
+    /// response with 407 that came through a tunnel is the origin's.
+    private func proxyRefusal(_ request: HTTPRequest) -> FetchError? {
+        guard let proxy = request.proxy else { return nil }
+        let tunnel = easy.count(CURLINFO_HTTP_CONNECTCODE)
+        guard tunnel == 407 || tunnel == 0 && easy.count(CURLINFO_RESPONSE_CODE) == 407 else { return nil }
+        return FetchError(
+            .localFault,
+            "\(request.url): the proxy \(proxy.url.origin) does not accept the user name and password (407)")
     }
 
     /// Whether a failure is that of a proxy, which is part of this machine's configuration. Once it is connected, it

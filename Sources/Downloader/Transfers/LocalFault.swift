@@ -12,8 +12,12 @@ package enum LocalFault {
     }
 
     /// Whether the number of a connection may be this machine's fault as well as the host's: a gateway that is down
-    /// gives the same numbers as a host that is.
-    static func isPossible(_ number: Int32) -> Bool { number == EHOSTUNREACH || isRouteFault(number) }
+    /// gives the same numbers as a host that is, and a filter on the way refuses or resets connections as a host does.
+    /// One to this machine itself passes no filter.
+    static func isPossible(_ number: Int32, to addresses: [IPAddress]) -> Bool {
+        if number == EHOSTUNREACH || isRouteFault(number) { return true }
+        return [ECONNREFUSED, ECONNRESET].contains(number) && addresses.contains { !$0.isLoopback }
+    }
 
     /// Which gateway on the way to all of these addresses does not answer the kernel; nil when one may answer. Without
     /// addresses: on the way to a public one, for lookups. The kernel shows neighbours as files for IPv4 only.

@@ -81,11 +81,23 @@ struct ProxyTunnelTests {
 
     @Test
     func `a proxy that refuses or cannot connect is a failed transfer, not a response of the origin`() async throws {
-        for status in [407, 403, 502] {
+        for status in [403, 502] {
             open(status: status)
             let error = await (try downloader()).failure(url("/a"))
             #expect(error?.row == "NSURLErrorDomain -1005" && error?.code != .badStatus, "\(status)")
         }
+    }
+
+    @Test(arguments: ["http", "https"])
+    func `a proxy that does not accept the password is this machine's fault`(scheme: String) async throws {
+        open(status: 407)
+        let image = "\(scheme)://\(target)/a"
+        if scheme == "http" {
+            proxy.on(image, OriginReply.status(407, [("Proxy-Authenticate", "Basic realm=\"p\"")]))
+        }
+        let error = await (try downloader()).failure(image)
+        #expect(error?.row == "LarderErrorDomain 501", "\(error?.row ?? "no error")")
+        #expect(error?.message.contains("the proxy http://127.0.0.1:\(proxy.port) does not accept") == true)
     }
 
     @Test(arguments: ["http", "https"])

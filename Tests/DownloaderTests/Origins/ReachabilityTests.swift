@@ -44,10 +44,22 @@ struct ReachabilityTests {
         #expect(!isLost(reachability, at: 10))
     }
 
-    @Test func `time-outs, hosts without a route and name servers that fail may be local; other failures are not`() {
-        for number in [EHOSTUNREACH, ENETUNREACH, ENETDOWN] { #expect(LocalFault.isPossible(number)) }
-        for number in [0, ECONNREFUSED, ECONNRESET, ETIMEDOUT] { #expect(!LocalFault.isPossible(number)) }
+    @Test func `hosts without a route and connections that are refused or reset may be local; other failures are not`()
+        throws
+    {
+        let remote = [try #require(IPAddress("203.0.113.7"))]
+        for number in [EHOSTUNREACH, ENETUNREACH, ENETDOWN, ECONNREFUSED, ECONNRESET] {
+            #expect(LocalFault.isPossible(number, to: remote))
+        }
+        for number in [0, ETIMEDOUT] { #expect(!LocalFault.isPossible(number, to: remote)) }
         #expect(FetchError(.cannotConnect, "").localCause == nil)
+    }
+
+    @Test(arguments: ["127.0.0.1", "127.9.9.9", "::1"])
+    func `no filter refuses a connection to this machine itself`(address: String) throws {
+        let own = try #require(IPAddress(address))
+        for number in [ECONNREFUSED, ECONNRESET] { #expect(!LocalFault.isPossible(number, to: [own])) }
+        #expect(LocalFault.isPossible(EHOSTUNREACH, to: [own]))
     }
 
     @Test func `refused connections are -1004 of every origin`() async throws {
