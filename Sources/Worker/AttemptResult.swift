@@ -65,10 +65,10 @@ struct AttemptResult: Sendable {
     static let profilePause = Duration.seconds(60)
 
     /// Whether the attempt shows that the worker lacks nothing: it failed otherwise, or stored files. A job that the
-    /// cache answered does not.
+    /// cache or the blocklist answered does not.
     var showsHealth: Bool {
         guard delay == nil, let load else { return false }
-        if case .failed = outcome.result { return true }
+        if case .failed(let reason, _) = outcome.result { return reason.failureCode != .blocked }
         return load.downloads > 0 || load.made > 0
     }
 
