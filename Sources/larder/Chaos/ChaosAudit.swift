@@ -70,13 +70,17 @@ struct ChaosAudit: Sendable {
             }
         }
         totals.files = checked.count
+        judgePoison(totals)
         return totals
     }
 
     struct Totals: Sendable {
         var batches = 0, items = 0, jobs = 0, files = 0, cancelled = 0
-        /// Jobs that failed as poison: two transcoders were killed while they had the image.
+        /// Jobs that failed as poison, because two transcoders were killed while they had the image, or were blocked by
+        /// such a failure.
         var poisoned = 0
+        /// The URLs of both kinds.
+        fileprivate var poison: Set<String> = [], blocked: Set<String> = []
     }
 
     private func batches() async throws -> [Int64] {
@@ -91,15 +95,25 @@ struct ChaosAudit: Sendable {
     /// Every image of the origin is good, so only killed transcoders explain a failure.
     private func judge(_ record: StoredRecord, _ totals: inout Totals) {
         let error = record.error
-        let isPoison = error?.failureCode == .poison
-        let isBlocked = error?.failureCode == .blocked
-        let kills = ledger.rows.contains { $0.kind == .transcoderKill && $0.injected > 0 }
-        if kills, isPoison || isBlocked {
-            totals.poisoned += 1
-        } else {
-            ledger.violated(
+        switch error?.failureCode {
+        case .poison: totals.poison.insert(record.url)
+        case .blocked: totals.blocked.insert(record.url)
+        default:
+            return ledger.violated(
                 "\(record.url) failed after \(record.attempts) attempts: "
                     + "\(error?.domain ?? "") \(error?.code ?? 0) \(error?.message ?? "")")
+        }
+        totals.poisoned += 1
+    }
+
+    /// Each image that is poison took two of the killed transcoders.
+    private func judgePoison(_ totals: Totals) {
+        let kills = ledger.rows.filter { $0.kind == .transcoderKill }.reduce(0) { $0 + $1.injected }
+        if totals.poison.count > kills / 2 {
+            ledger.violated("\(totals.poison.count) images failed as poison, and \(kills) transcoders were killed")
+        }
+        for url in totals.blocked.subtracting(totals.poison) {
+            ledger.violated("\(url) is blocked, and did not fail as poison")
         }
     }
 
