@@ -45,19 +45,21 @@ CREATE TABLE larder_data.maintenance (
     task text NOT NULL,
     number bigint NOT NULL DEFAULT 0,
     next_at timestamptz NOT NULL DEFAULT '-infinity',
+    was_due_at timestamptz NOT NULL DEFAULT '-infinity',
     cursor bigint NOT NULL DEFAULT 0,
     failed_at timestamptz,
     last_error text,
     PRIMARY KEY (task, number)
 );
 COMMENT ON TABLE larder_data.maintenance IS
-    'The state of the tasks, one row each. number: increases with each update, see schema.sql. cursor: where a task '
+    'The state of the tasks, one row each. number: increases with each update, see schema.sql. was_due_at: next_at '
+    'before it was set last, soon after the run before this one. cursor: where a task '
     'that works in portions continues; for promote the second before which no job is left. failed_at, last_error: set '
     'while a task fails.';
 INSERT INTO larder_data.maintenance (task) SELECT t.task FROM larder_data.task t;
 
 CREATE VIEW larder_data.current_task AS
-SELECT t.*, m.number, m.next_at, m.cursor, m.failed_at, m.last_error,
+SELECT t.*, m.number, m.next_at, m.was_due_at, m.cursor, m.failed_at, m.last_error,
     -- Due is also a task whose next run lies more than a period ahead: the clock was set back.
     m.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s' AS is_due
 FROM larder_data.task t, LATERAL (
@@ -108,6 +110,7 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
     UPDATE larder_data.maintenance m
     SET number = m.number + 1, next_at = coalesce(change_task.next_at, m.next_at),
+        was_due_at = CASE WHEN change_task.next_at IS NULL THEN m.was_due_at ELSE m.next_at END,
         cursor = coalesce(change_task.cursor, m.cursor)
     WHERE m.task = change_task.task AND m.number = (
         SELECT x.number FROM larder_data.maintenance x

@@ -137,13 +137,24 @@ COMMENT ON FUNCTION larder_data.maintenance_partitions IS
     'Creates the missing partitions from yesterday to seven days ahead.';
 SELECT larder_data.maintenance_partitions();
 
+-- After a pause of weeks an enqueue or a completion may come before maintenance. Another open transaction may be
+-- creating the partitions: its end is awaited no longer than an operator's call waits for a lock.
 CREATE FUNCTION larder_data.ensure_today() RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    deadline timestamptz := clock_timestamp() + interval '1500 ms';
 BEGIN
-    -- After a pause of weeks an enqueue or a completion may come before maintenance.
-    IF to_regclass('larder_data.item_history_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL THEN
-        PERFORM larder_data.maintenance_partitions();
-    END IF;
+    WHILE to_regclass('larder_data.item_history_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL LOOP
+        PERFORM FROM larder_data.task t WHERE t.task = 'partitions' FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            PERFORM larder_data.maintenance_partitions();
+        ELSIF clock_timestamp() > deadline THEN
+            PERFORM larder_data.raise_locked('the table of today''s records', 'larder_data.task');
+        ELSE
+            PERFORM pg_sleep(0.01);
+        END IF;
+    END LOOP;
 END $$;
 COMMENT ON FUNCTION larder_data.ensure_today IS
-    'Creates the partitions for this transaction''s day if they are missing.';
+    'Creates the partitions for this transaction''s day if they are missing; LA010 if another transaction does so and '
+    'does not end.';

@@ -331,7 +331,6 @@ BEGIN
     ELSIF source IS NOT NULL THEN
         PERFORM larder_data.advance_source(b.id, source, source_from, urls);
     END IF;
-    PERFORM larder_data.ensure_today();
     ids := larder_data.identify(urls, template.pipeline_id);
     early := larder_data.answer_at_once(template, urls, ids.keys, fresh_for,
         CASE WHEN fresh_for IS NOT NULL THEN larder_data.find_cache(enqueue_many.cache_id) END);
@@ -344,6 +343,7 @@ BEGIN
     INSERT INTO larder_data.batch_delta (batch_id, total, succeeded, failed, blocked, invalid, joined, fresh)
     VALUES (b.id, n.total, n.fresh, n.blocked + n.invalid, n.blocked, n.invalid, n.joined, n.fresh);
     IF n.invalid + n.blocked + n.fresh > 0 THEN
+        PERFORM larder_data.ensure_today();
         faults := larder_data.record_ended_items(template, urls, early.answers, metas);
     END IF;
     RETURN QUERY

@@ -68,7 +68,13 @@ BEGIN
         RETURNING r.job_id
     ), resumed AS (
         -- Suspended because all batches that wanted it were paused or cancelled.
-        DELETE FROM larder_data.suspended s WHERE s.job_id = ANY (jobs) AND s.reason <> 'crashed' RETURNING s.job_id
+        -- One that an open transaction resumes stays: it is ready when that commits, else the tasks resumed and
+        -- cancelled find it.
+        DELETE FROM larder_data.suspended s WHERE s.ctid = ANY (ARRAY(
+            SELECT place.tid FROM unnest(jobs) AS u (id), LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.suspended x
+                WHERE x.job_id = u.id AND x.reason <> 'crashed' FOR UPDATE SKIP LOCKED) AS place))
+        RETURNING s.job_id
     )
     SELECT array_agg(t.job_id ORDER BY t.job_id) INTO moved
     FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t;
@@ -177,12 +183,16 @@ COMMENT ON FUNCTION larder_data.settle_joins IS
     'Ends items whose job has ended, as the job ended. Those of a cancelled job stay, unless their batch is cancelled '
     'or the record was deleted.';
 
--- A producer's open transaction may have inserted the same key. Then the rows are left for a later call.
-CREATE FUNCTION larder_data.renew_joins(gone bigint[]) RETURNS void
+-- A producer's open transaction may have inserted the same key. Then the rows are left for a later call, and of many
+-- rows only the hundred that it is among: in random order, so that the same ones do not always come first.
+CREATE FUNCTION larder_data.renew_joins(gone bigint[]) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off
 SET jit = off SET lock_timeout = '100ms' AS $$
 DECLARE
+    portion CONSTANT int := 100;
     renewed bigint[];
+    rest bigint[];
+    late int := 0;
 BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT DISTINCT ON (h.key) x.batch_id, x.priority AS wanted_priority, b.queue_id AS wanted_queue, h.*
@@ -209,11 +219,23 @@ BEGIN
         SELECT y.id FROM larder_data.job y WHERE y.key = h.key OFFSET 0) AS j
     WHERE x.job_id = g.id;
     PERFORM larder_data.make_ready(renewed), larder_data.fold_joins(renewed);
+    RETURN true;
 EXCEPTION WHEN lock_not_available THEN
-    RETURN;
+    IF cardinality(gone) <= portion THEN
+        RETURN false;
+    END IF;
+    FOR rest IN
+        SELECT gone[start : start + portion - 1] FROM generate_series(1, cardinality(gone), portion) AS start
+        ORDER BY random()
+    LOOP
+        late := late + (NOT larder_data.renew_joins(rest))::int;
+        EXIT WHEN late = 5;
+    END LOOP;
+    RETURN false;
 END $$;
 COMMENT ON FUNCTION larder_data.renew_joins IS
-    'Makes new jobs for items that joined a job after it was cancelled, or lets them join the live job of their URL.';
+    'Makes new jobs for items that joined a job after it was cancelled, or lets them join the live job of their URL; '
+    'false if a lock kept some of them for a later call.';
 
 -- An enqueue.
 

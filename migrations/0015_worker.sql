@@ -49,11 +49,14 @@ COMMENT ON TABLE larder_data.worker_fault IS
 CREATE TABLE larder_data.server (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     timeline text NOT NULL,
-    since timestamptz NOT NULL
+    since timestamptz NOT NULL,
+    away_from timestamptz NOT NULL DEFAULT '-infinity',
+    away_until timestamptz NOT NULL DEFAULT '-infinity'
 );
 COMMENT ON TABLE larder_data.server IS
     'One row: the timeline of the write-ahead log, and when a maintenance run first found it. It changes when a '
-    'standby takes over. See larder_data.up_since().';
+    'standby takes over. See larder_data.up_since(). away_from, away_until: the last time without a maintenance '
+    'run.';
 INSERT INTO larder_data.server (timeline, since)
 SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8), '-infinity';
 
@@ -125,11 +128,32 @@ LANGUAGE sql STABLE BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION larder_data.up_since IS 'Since when the server accepts heartbeats.';
 
-CREATE FUNCTION larder_data.lease_end(heartbeat_at timestamptz, lease_ms int) RETURNS timestamptz
-LANGUAGE sql STABLE
-RETURN greatest(heartbeat_at, larder_data.up_since()) + lease_ms::double precision * interval '1 ms';
+-- Nor is an outage of the network or of a pooler, which the server does not notice. While it lasts no worker runs the
+-- task rescue: a worker whose lease had not ended by then is given another one.
+CREATE FUNCTION larder_data.lease_end(heartbeat_at timestamptz, lease_ms int, up timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT greatest(heartbeat_at, up, CASE
+        WHEN heartbeat_at + lease_ms * interval '1 ms' >= s.away_from THEN s.away_until END)
+        + lease_ms * interval '1 ms'
+    FROM larder_data.server s;
+END;
 COMMENT ON FUNCTION larder_data.lease_end IS
-    'When the lease of a worker ends: a lease after its last heartbeat, and not before the server has been up for one.';
+    'When the lease of a worker ends: a lease after its last heartbeat, and not before the server has been up, see '
+    'larder_data.up_since(), and reached by workers for one.';
+
+-- A heartbeat may come before the first maintenance run after an outage. As long as none has run since the lease ended,
+-- no other worker has been given the jobs.
+CREATE FUNCTION larder_data.has_lease(heartbeat_at timestamptz, lease_ms int) RETURNS boolean
+LANGUAGE sql VOLATILE BEGIN ATOMIC
+    SELECT heartbeat_at + lease_ms * interval '1 ms' > clock_timestamp()
+        OR larder_data.lease_end(heartbeat_at, lease_ms, larder_data.up_since()) > clock_timestamp()
+        OR current_setting('transaction_isolation') = 'read committed' AND EXISTS (
+            SELECT FROM larder_data.current_task t
+            WHERE t.task = 'rescue' AND isfinite(t.next_at)
+              AND t.next_at - t.every < heartbeat_at + lease_ms * interval '1 ms');
+END;
+COMMENT ON FUNCTION larder_data.has_lease IS
+    'Whether a worker that has not been rescued still has its jobs. For a heartbeat its row must be locked.';
 
 CREATE FUNCTION larder.worker_start_v1(
     name text, host text, pid int, version text, slots int, cache_id text DEFAULT NULL, queue text DEFAULT NULL
@@ -186,7 +210,7 @@ BEGIN
         SELECT d.queue_id, d.host, d.cache_id FROM larder_data.drain d
         LEFT JOIN larder_data.current_worker o ON o.id = d.worker_id
         WHERE o.id IS NULL OR o.stopped_at IS NOT NULL OR o.rescued_at IS NOT NULL
-            OR larder_data.lease_end(o.heartbeat_at, o.lease_ms) <= clock_timestamp()
+            OR larder_data.lease_end(o.heartbeat_at, o.lease_ms, larder_data.up_since()) <= clock_timestamp()
             OR (o.host, o.pid) = (w.host, w.pid)
         FOR UPDATE OF d SKIP LOCKED);
     INSERT INTO larder_data.drain (queue_id, host, cache_id, worker_id)
@@ -221,8 +245,7 @@ BEGIN
     SELECT * INTO w FROM larder_data.worker x WHERE x.id = worker ORDER BY x.number DESC LIMIT 1 FOR UPDATE;
     IF NOT FOUND OR w.stopped_at IS NOT NULL THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
-    ELSIF w.rescued_at IS NOT NULL OR w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp()
-        AND larder_data.lease_end(w.heartbeat_at, w.lease_ms) <= clock_timestamp() THEN
+    ELSIF w.rescued_at IS NOT NULL OR NOT larder_data.has_lease(w.heartbeat_at, w.lease_ms) THEN
         RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[];
         RETURN;
     END IF;

@@ -238,7 +238,7 @@ BEGIN
         IF NOT EXISTS (
             SELECT FROM larder_data.current_worker w
             WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
-              AND larder_data.lease_end(w.heartbeat_at, w.lease_ms) > clock_timestamp()) THEN
+              AND larder_data.has_lease(w.heartbeat_at, w.lease_ms)) THEN
             RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
         END IF;
     END IF;

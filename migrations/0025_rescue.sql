@@ -60,7 +60,8 @@ DECLARE
         SELECT w.id FROM larder_data.live_worker w, LATERAL (
             SELECT FROM larder_data.worker x WHERE x.id = w.id AND x.number = w.number FOR UPDATE SKIP LOCKED) AS l
         WHERE w.rescued_at IS NULL AND (w.stopped_at IS NOT NULL
-            OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp()));
+            OR w.heartbeat_at + w.lease_ms * interval '1 ms' < clock_timestamp()
+            AND larder_data.lease_end(w.heartbeat_at, w.lease_ms, up) < clock_timestamp()));
     idle bigint[];
 BEGIN
     -- A snapshot older than the locks may lack a claim.
@@ -116,6 +117,11 @@ BEGIN
     UPDATE larder_data.server s SET timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8), since = clock_timestamp()
     WHERE s.timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8);
     up := larder_data.up_since();
+    -- Workers send a heartbeat three times in a lease, so leases end in a shorter outage than one.
+    UPDATE larder_data.server s SET away_from = t.was_due_at, away_until = clock_timestamp()
+    FROM larder_data.current_task t, larder_data.settings g
+    WHERE t.task = 'rescue' AND isfinite(t.was_due_at)
+      AND t.was_due_at + g.lease_ms * interval '1 ms' * 2 / 3 < clock_timestamp();
     -- After the clock was set back, a heartbeat in the future would keep a dead worker alive.
     UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
         SELECT w.id FROM larder_data.live_worker w, LATERAL (

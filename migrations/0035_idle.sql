@@ -29,7 +29,8 @@ BEGIN
             OR EXISTS (
                 SELECT FROM larder_data.live_worker w
                 WHERE w.rescued_at IS NULL AND (w.stopped_at IS NOT NULL
-                    OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp()
+                    OR w.heartbeat_at + w.lease_ms * interval '1 ms' < clock_timestamp()
+                    AND larder_data.lease_end(w.heartbeat_at, w.lease_ms, up) < clock_timestamp()
                     OR w.heartbeat_at > clock_timestamp() + interval '1 s'))
             OR larder_data.overdue_claims(up, 1) <> '{}' OR larder_data.forgotten_claims(up, 1) <> '{}';
     ELSIF task = 'promote' THEN

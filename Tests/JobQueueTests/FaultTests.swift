@@ -227,23 +227,62 @@ struct DatabaseFaultTests {
         await queue.close()
     }
 
+    /// Drops the partitions, as if none had been created for weeks.
+    private func sleepForWeeks(_ fixture: QueueFixture) async throws {
+        try await fixture.sql(
+            """
+            DO $$ DECLARE part regclass; BEGIN
+                FOR part IN SELECT i.inhrelid::regclass FROM pg_inherits i
+                    WHERE i.inhparent IN ('larder_data.job_history'::regclass, 'larder_data.item_history'::regclass,
+                        'larder_data.job_attempt'::regclass)
+                LOOP EXECUTE format('DROP TABLE %s', part); END LOOP;
+            END $$
+            """)
+        let left = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'larder_data.job_history'::regclass"
+        #expect(try await fixture.value(left) == "0")
+    }
+
+    @Test func `a producer that stays open keeps no worker from creating the day's partitions`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        try await sleepForWeeks(fixture)
+        let holder = fixture.otherConnection()
+        for statement in ["BEGIN", "SELECT FROM larder.enqueue('http://a/2', batch => 'open')"] {
+            _ = try await holder.rows(statement)
+        }
+        #expect(try await worker.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        _ = try await holder.rows("COMMIT")
+        await holder.close()
+        try await fixture.expectSound()
+    }
+
+    @Test func `who creates the day's partitions and stays open is named`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await sleepForWeeks(fixture)
+        let holder = fixture.otherConnection()
+        // An invalid URL ends at once, and its record needs the day's partition.
+        for statement in ["BEGIN", "SELECT FROM larder.enqueue('nothing', batch => 'open')"] {
+            _ = try await holder.rows(statement)
+        }
+        await #expect { _ = try await fixture.startWorker() } throws: {
+            let error = $0 as? QueueError
+            return error?.code == .locked
+                && error?.message.contains("the table of today's records is locked by") == true
+        }
+        _ = try await holder.rows("COMMIT")
+        await holder.close()
+        _ = try await fixture.startWorker()
+        try await fixture.expectSound()
+    }
+
     @Test func `at midnight the first call creates the day's partitions`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 2)
-        func sleepForWeeks() async throws {
-            try await fixture.sql(
-                """
-                DO $$ DECLARE part regclass; BEGIN
-                    FOR part IN SELECT i.inhrelid::regclass FROM pg_inherits i
-                        WHERE i.inhparent IN ('larder_data.job_history'::regclass, 'larder_data.item_history'::regclass, 'larder_data.job_attempt'::regclass)
-                    LOOP EXECUTE format('DROP TABLE %s', part); END LOOP;
-                END $$
-                """)
-            let left = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'larder_data.job_history'::regclass"
-            #expect(try await fixture.value(left) == "0")
-        }
+        func sleepForWeeks() async throws { try await self.sleepForWeeks(fixture) }
         try await sleepForWeeks()
         #expect(try await worker.complete([.unavailable(jobs[0].held)]).first?.decision.name == "retried")
         try await sleepForWeeks()

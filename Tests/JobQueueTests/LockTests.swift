@@ -65,6 +65,29 @@ struct LockTests {
         try await fixture.expectSound()
     }
 
+    @Test(arguments: ["COMMIT", "ROLLBACK"])
+    func `a resume that stays open keeps no item from joining its jobs, and none of them waits after it`(end: String)
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"], batch: "a")
+        try await fixture.queue.pause(.name("a"))
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 1).isEmpty)
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.suspended") == "1")
+        let holder = fixture.otherConnection()
+        for statement in ["BEGIN", "SELECT larder.batch_resume('a')"] { _ = try await holder.rows(statement) }
+        try await fixture.enqueue(["http://a/1"], batch: "b")
+        #expect(try await fixture.value("SELECT count(*) FROM larder.maintain(true) WHERE error IS NOT NULL") == "0")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.job_join") == "0")
+        _ = try await holder.rows(end)
+        await holder.close()
+        try await fixture.queue.maintain(force: true)
+        #expect(try await worker.claim(upTo: 1).map(\.url) == ["http://a/1"])
+        try await fixture.expectSound()
+    }
+
     // Of serializable transactions that overlap like this Postgres lets only one commit.
     @Test(arguments: ["read committed", "repeatable read"])
     func `enqueues that overlap take no multixact`(level: String) async throws {

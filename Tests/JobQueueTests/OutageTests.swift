@@ -94,6 +94,56 @@ struct OutageTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.running WHERE job_id = \(job.id)") == "1")
     }
 
+    /// As if no call had reached the database for so long.
+    private func outage(seconds: Int, in fixture: QueueFixture) async throws {
+        for (table, columns) in [("worker", ["heartbeat_at"]), ("maintenance", ["next_at", "was_due_at"])] {
+            let set = columns.map { "\($0) = \($0) - interval '\(seconds) s'" }.joined(separator: ", ")
+            try await fixture.sql("UPDATE larder_data.\(table) SET \(set)")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `an outage that the server does not notice costs no job a rescue`(heartbeatIsFirst: Bool) async throws {
+        let fixture = try await QueueFixture.make(lease: nil)
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        for _ in 0..<6 {
+            try await fixture.queue.maintain(force: true)
+            try await outage(seconds: 60, in: fixture)
+            if heartbeatIsFirst { #expect(try await worker.heartbeat().leaseExpired == false) }
+            try await fixture.queue.maintain(force: true)
+            #expect(try await worker.heartbeat().leaseExpired == false)
+        }
+        #expect(try await worker.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await fixture.value("SELECT max(attempt) + max(rescues) FROM larder_data.job_history") == "1")
+        try await fixture.expectSound()
+    }
+
+    @Test func `an outage extends no lease that had ended before it, and another one by its length`() async throws {
+        let fixture = try await QueueFixture.make(lease: nil)
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        let first = try await fixture.startWorker("first")
+        #expect(try await first.claim(upTo: 1).count == 1)
+        try await fixture.queue.maintain(force: true)
+        // The server of the tests may have started within the last 15 s.
+        try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s', lease_ms = 1")
+        try await outage(seconds: 60, in: fixture)
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "0")
+        let second = try await fixture.startWorker("second")
+        #expect(try await second.claim(upTo: 1).count == 1)
+        try await fixture.queue.maintain(force: true)
+        try await outage(seconds: 60, in: fixture)
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "1")
+        try await fixture.sql("UPDATE larder_data.worker SET lease_ms = 1 WHERE id = \(second.id)")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "0")
+        #expect(try await second.heartbeat().leaseExpired)
+        try await fixture.expectSound()
+    }
+
     @Test(arguments: [true, false])
     func `a job whose completion was lost runs again while its worker lives, one that it holds does not`(isHeld: Bool)
         async throws
