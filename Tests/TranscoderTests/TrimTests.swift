@@ -124,6 +124,38 @@ struct TrimTests {
         #expect(outputs[1].start == .base && outputs[2].start == .output(0) && outputs[2].steps.isEmpty)
     }
 
+    @Test func `equal trims share one part, which has the pixels of the image`() throws {
+        // It needs libvips.
+        #expect(PixelSample([]) == nil)
+        func trim(_ json: String) throws -> Trim {
+            try #require(try Variant(json: #"{"name":"v","trim":\#(json)}"#.utf8).trim)
+        }
+        let usual = try trim("{}"), other = try trim(#"{"threshold":9}"#)
+        try framed.withUnsafeBytes { file in
+            let whole = SharedImage(try LibvipsImage(.png, file).inSRGB().inMemory()), parts = TrimmedImages()
+            let part = try parts.part(usual, of: whole)
+            #expect(part.image.size == PixelSize(width: 30, height: 20))
+            #expect(try parts.part(usual, of: whole) === part && parts.part(other, of: whole) !== part)
+        }
+    }
+
+    @Test func `trimmed variants are the same alone and beside others`() async throws {
+        let variants = [
+            #""trim":{},"thumbnail":{"width":20,"height":20},"format":"png""#,
+            #""trim":{},"transform":[{"type":"blur","radius":2},{"type":"sharpen"}],"format":"png""#,
+            #""trim":{"threshold":5},"transform":[{"type":"rotate","angle":0.3}],"format":"png""#,
+            #""thumbnail":{"width":16,"height":16},"format":"png""#,
+        ]
+        let jpeg = try await harness.make(framed, #""format":"jpeg","quality":95"#).files[0]
+        for image in [framed, jpeg] {
+            let together = try await harness.make(image, variants[0], variants[1], variants[2], variants[3])
+            // The last one alone would be shrunk while it is decoded.
+            for index in 0..<3 {
+                #expect(try await harness.make(image, variants[index]).files[0] == together.files[index], "\(index)")
+            }
+        }
+    }
+
     @Test func `a transformer without a result on what is left fails its variant alone`() async throws {
         let output = try await harness.make(
             framed, #""trim":{},"transform":[{"type":"crop","x":40,"y":0,"width":10,"height":10}]"#,

@@ -17,6 +17,9 @@ final class PlanarDecodedImage: DecodedImage {
     private let base: PlanarImage
     private let kept: KeptMetadata
     private var drawn: [Int: Source] = [:]
+    /// The pixels of the base, from which borders are cut, and what is left of them; nil until a variant needs them.
+    private var untrimmed: SharedImage?
+    private let trimmed = TrimmedImages()
     /// The smallest image in memory that shows the whole original and is large enough for a digest.
     private var smallestWhole: PlanarImage
 
@@ -63,7 +66,19 @@ final class PlanarDecodedImage: DecodedImage {
             if output.showsWholeImage && image.size.area < smallestWhole.size.area { smallestWhole = image }
         }
         if isPlanar { return PlanarDrawnImage(image: image) }
-        return try draw(number, output, from: SharedImage(LibvipsImage(image)), rest)
+        guard case .trim? = rest.first else {
+            return try draw(number, output, from: SharedImage(LibvipsImage(image)), rest)
+        }
+        let part = try trimmed.start(of: output, rest, whole: basePixels())
+        return try draw(number, output, from: part.image, part.steps)
+    }
+
+    /// The pixels of the base, kept for further borders.
+    private func basePixels() throws(CodecFailure) -> SharedImage {
+        if let untrimmed { return untrimmed }
+        let pixels = SharedImage(try LibvipsImage(base))
+        untrimmed = pixels
+        return pixels
     }
 
     private func draw(

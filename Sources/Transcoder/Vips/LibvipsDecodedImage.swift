@@ -6,6 +6,7 @@ final class LibvipsDecodedImage: DecodedImage {
     private struct Pass {
         var frames: [SharedImage] = []
         var kept = KeptMetadata()
+        let trimmed = TrimmedImages()
     }
 
     private let plan: DecodePlan
@@ -86,15 +87,18 @@ final class LibvipsDecodedImage: DecodedImage {
 
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
         let pass = output.encoding.keepICC ? ownProfile ?? base : base
-        var (sources, steps) = (pass.frames, output.drawing.steps)
+        var (sources, steps) = (pass.frames, output.drawing.steps[...])
         // When the other output failed, this one is drawn with all steps.
-        if case .output(let other) = output.start, let made = drawn[other] { (sources, steps) = (made, output.steps) }
+        if case .output(let other) = output.start, let made = drawn[other] {
+            (sources, steps) = (made, output.steps[...])
+        }
         // Also kept for the digest, because a digest of the decoded image costs more than the smallest variant.
         let isReused = number == digestSource || plan.isStart(number)
         var frames: [SharedImage] = []
         for source in output.encoding.isAnimated ? sources[...] : sources.prefix(1) {
+            let start = try pass.trimmed.start(of: output, steps, whole: source)
             frames.append(
-                SharedImage(try source.image.drawn(steps[...], for: output, watermarks, isReadAgain: isReused)))
+                SharedImage(try start.image.image.drawn(start.steps, for: output, watermarks, isReadAgain: isReused)))
         }
         if isReused { drawn[number] = frames }
         var kept = pass.kept
@@ -109,19 +113,13 @@ final class LibvipsDecodedImage: DecodedImage {
 }
 
 extension LibvipsImage {
-    /// A frame of an output after its steps.
+    /// A frame of an output after its steps, the first of which may not be a trim.
     ///
     /// - Parameter isReadAgain: by another variant; then its pixels are computed once.
     func drawn(
         _ steps: ArraySlice<DrawStep>, for output: PlannedOutput, _ watermarks: WatermarkImages, isReadAgain: Bool
     ) throws(CodecFailure) -> LibvipsImage {
-        var image = try copy(), steps = steps
-        if case .trim? = steps.first, let trimming = output.drawing.trimming {
-            image = try image.trimmed(trimming.trim)
-            do throws(TranscodeError) { steps = try trimming.drawing(of: image.size).steps[...] } catch {
-                throw CodecFailure(message: error.message)
-            }
-        }
+        var image = try copy()
         for step in steps { image = try image.drawn(step, watermarks) }
         if !output.drawing.hasAlpha { image = try image.opaque() }
         // An encoding at another quality reads it again too.

@@ -5,7 +5,8 @@ extension LibvipsImage {
     /// The side of the squares whose medians libvips compares with the colour, so that single pixels do not count.
     private static let medianSide = 3
 
-    /// The part within a border of one colour, in memory; the whole image where there is nothing else or no border.
+    /// The part within a border of one colour; the whole image where there is nothing else or no border. It shares the
+    /// pixels of an image in memory.
     ///
     /// With alpha, the union of what differs in colour, on the border's, and of what differs in alpha. Source: sharp
     /// 0.35.3, trim.
