@@ -3,22 +3,30 @@ import Testing
 @testable import ImageModel
 @testable import Transcoder
 
-/// The order of the work and the limit on time, with an encoder that takes a fixed time.
+/// The order of the work and the limit on time, with drawing and an encoder that take a fixed time.
 @Suite(.timeLimit(.minutes(5)))
 struct VariantWriterTests {
     private final class Work {
         var time = Duration.zero
+        var drawn: [Int] = []
         var encoded: [Int?] = []
+        /// After each variant, the outputs that are held.
+        var held: [Set<Int>] = []
     }
 
     private struct FakeDecodedImage: DecodedImage {
-        var work = Work()
-        var drawingTime = Duration.zero
+        let work = Work()
+        var drawingTimes: [Int: Duration] = [:]
+        var failures: Set<Int> = []
 
         func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
-            work.time += drawingTime
+            work.time += drawingTimes[number] ?? .zero
+            work.drawn.append(number)
+            if failures.contains(number) { throw CodecFailure(message: "unlucky") }
             return FakeDrawnImage(work: work, size: output.drawing.size)
         }
+
+        func forget(allBut progress: OutputProgress) { work.held.append(progress.held) }
 
         func digest() throws(CodecFailure) -> ImageDigest? { nil }
     }
@@ -44,18 +52,27 @@ struct VariantWriterTests {
 
     /// The results in the order of the variants, and the qualities in the order of the encodings.
     private func write(
-        _ variants: String..., within time: Duration = .seconds(20), hard: Duration = .seconds(30)
+        _ variants: String..., from image: FakeDecodedImage = FakeDecodedImage(), within time: Duration = .seconds(20),
+        hard: Duration = .seconds(30)
     ) throws -> (results: [Result<TranscodedVariant, TranscodeError>], encoded: [Int?]) {
-        let image = FakeDecodedImage(), work = image.work
         var (plan, writer) = try writer(variants, image, within: time, hard: hard)
-        writer.drawAll()
+        return (try write(plan, &writer), image.work.encoded)
+    }
+
+    private func write(
+        _ plan: DecodePlan, _ writer: inout VariantWriter
+    ) throws -> [Result<TranscodedVariant, TranscodeError>] {
         let file = try ScratchFile()
         let output = OutputDescriptor(file.descriptor)
-        var results = [Result<TranscodedVariant, TranscodeError>?](repeating: nil, count: variants.count)
+        var results = [Result<TranscodedVariant, TranscodeError>?](repeating: nil, count: plan.outputs.count)
         for number in plan.encodingOrder {
             results[number] = Result { () throws(TranscodeError) in try writer.write(number, to: output) }
         }
-        return (results.compactMap { $0 }, work.encoded)
+        return results.compactMap { $0 }
+    }
+
+    private func codes(_ results: [Result<TranscodedVariant, TranscodeError>]) -> [TranscodeError.Code?] {
+        results.map { if case .failure(let error) = $0 { error.code } else { nil } }
     }
 
     private func writer(
@@ -90,13 +107,58 @@ struct VariantWriterTests {
         #expect(error?.code == .time && error?.message.contains("after 6 s") == true)
     }
 
+    private func trimmed(_ threshold: Int) -> String {
+        #""trim":{"threshold":\#(threshold)},"thumbnail":{"width":400,"height":400}"#
+    }
+
+    @Test func `drawing that takes long does not keep a small variant from being made`() throws {
+        let image = FakeDecodedImage(drawingTimes: [0: .seconds(8), 1: .seconds(8), 2: .seconds(8)])
+        let plain = #""thumbnail":{"width":200,"height":200}"#
+        let (results, encoded) = try write(trimmed(1), trimmed(2), trimmed(3), plain, from: image)
+        #expect(image.work.drawn == [3, 0] && encoded.count == 2)
+        #expect(codes(results) == [nil, .time, .time, nil])
+    }
+
+    @Test func `a variant is not drawn when its estimate passes what is left of the hard limit`() throws {
+        // To find the border of four megapixels may take 1.4 s.
+        let image = FakeDecodedImage()
+        let (results, _) = try write(trimmed(1), small, from: image, hard: .seconds(7))
+        #expect(image.work.drawn == [1])
+        #expect(codes(results) == [.time, nil])
+    }
+
+    @Test func `a variant whose drawing passed the soft limit is encoded while the hard one leaves time`() throws {
+        let slow = FakeDecodedImage(drawingTimes: [0: .seconds(25)])
+        #expect(try codes(write(small, from: slow).results) == [nil])
+        let slower = FakeDecodedImage(drawingTimes: [0: .seconds(30)])
+        let (results, encoded) = try write(small, from: slower)
+        #expect(codes(results) == [.time] && encoded.isEmpty)
+        let search = FakeDecodedImage(drawingTimes: [0: .seconds(20)])
+        #expect(try codes(write("\(small),\"maxBytes\":800", from: search).results) == [nil])
+    }
+
+    @Test func `a larger variant is drawn once, before the smaller one that is encoded first`() throws {
+        let image = FakeDecodedImage()
+        let costly =
+            #""thumbnail":{"width":150,"height":150},"format":"webp","encode":{"effort":6},"maxBytes":9000,"quality":90"#
+        let (results, encoded) = try write(large, small, costly, from: image)
+        #expect(codes(results) == [nil, nil, nil])
+        #expect(image.work.drawn == [0, 1, 2] && encoded == [7, 80, 90])
+        // The first is held as long as the last is to be drawn from it.
+        #expect(image.work.held == [[0], [0], []])
+    }
+
+    @Test func `a variant whose start cannot be drawn is drawn without it`() throws {
+        let image = FakeDecodedImage(failures: [0])
+        #expect(try codes(write(large, small, from: image).results) == [.transform, nil])
+        #expect(image.work.drawn == [0, 1])
+    }
+
     @Test func `the time of drawing and encoding is counted, also of what fails, and no other`() throws {
-        let image = FakeDecodedImage(drawingTime: .seconds(1)), file = try ScratchFile()
+        let image = FakeDecodedImage(drawingTimes: [0: .seconds(1), 1: .seconds(1)]), file = try ScratchFile()
         let failing = #""thumbnail":{"width":50,"height":50},"quality":13"#
         var (plan, writer) = try writer([small, failing], image)
         #expect(writer.codecTime == .zero)
-        writer.drawAll()
-        #expect(writer.codecTime == .seconds(2))
         for number in plan.encodingOrder {
             image.work.time += .seconds(1)
             let result = Result { () throws(TranscodeError) in

@@ -7,6 +7,9 @@ protocol DecodedImage {
     /// Draws an output. The output that it starts from must have been drawn before.
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage
 
+    /// Releases the pixels that neither an output nor the digest needs any more.
+    func forget(allBut progress: OutputProgress)
+
     /// A digest of the original, from the smallest whole image in memory that is large enough.
     func digest() throws(CodecFailure) -> ImageDigest?
 }

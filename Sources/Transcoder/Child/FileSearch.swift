@@ -43,7 +43,7 @@ struct FileSearch {
             throw error.as(.encode, "the variant cannot be compared")
         }
         var best: Found?, failure: TranscodeError?
-        for candidate in encoding.all where best == nil || hasTime(for: candidate) {
+        for candidate in encoding.all where best == nil && failure == nil || hasTime(for: candidate) {
             do throws(TranscodeError) {
                 let found = try file(candidate, similarity, smallerThan: best)
                 if best.map(found.isBetter) ?? true { best = found }
@@ -104,7 +104,8 @@ struct FileSearch {
         var found: Found?
         while let step = search.next {
             if search.best != nil && (spent() >= limits.softTime || spent() + longest > limits.hardTime) { break }
-            try limits.checkSoftTime(spent())
+            // The first attempt belongs to the stage that began with drawing.
+            if found != nil { try limits.checkSoftTime(spent()) }
             let quality = isRising ? step : max(1, highest) + 1 - step, before = spent()
             let made: Found
             do throws(TranscodeError) {

@@ -144,7 +144,6 @@ private struct ChildServer: ~Copyable {
         }
         for (index, result) in results { try tell(.finished(index, ChildReply.Outcome(result)), request) }
         var writer = VariantWriter(plan, image, request, started: started)
-        writer.drawAll()
         for number in plan.encodingOrder {
             let index = drawn[number]
             let result = Result { () throws(TranscodeError) in try writer.write(number, to: wanted[index].output) }

@@ -2,7 +2,8 @@ internal import ImageModel
 
 /// Draws, encodes and writes the outputs of a plan, one after another.
 ///
-/// All are drawn before the first is encoded: the smaller ones are drawn from the larger, but encoded first.
+/// An output is drawn right before it is encoded, after the one that it starts from. Thus what takes little time is
+/// written before anything else is drawn, and pixels are held only while they are needed.
 struct VariantWriter {
     private let plan: DecodePlan
     private let image: any DecodedImage
@@ -10,8 +11,10 @@ struct VariantWriter {
     private let started: Duration
     private let clock: () -> Duration
     private let wantsRawRGBA: Bool
+    private var progress: OutputProgress
     /// The processor time of drawing and encoding so far.
     private(set) var codecTime = Duration.zero
+    /// Outputs that were drawn for others, before it was their turn.
     private var drawn: [Int: Result<any DrawnImage, TranscodeError>] = [:]
     /// Outputs whose bytes other outputs reuse.
     private var written: [Int: (variant: TranscodedVariant, file: EncodedFile)] = [:]
@@ -25,44 +28,31 @@ struct VariantWriter {
     ) {
         self.plan = plan
         self.image = image
+        progress = plan.progress
         limits = request.limits
         self.started = started
         self.clock = clock
         wantsRawRGBA = request.wantsRawRGBA
     }
 
-    /// Draws every output that has bytes of its own.
-    mutating func drawAll() {
-        for number in plan.order {
-            guard case .success(let output) = plan.outputs[number], output.sameBytesAs == nil else { continue }
-            drawn[number] = draw(number, output)
-        }
-    }
-
-    private mutating func draw(_ number: Int, _ output: PlannedOutput) -> Result<any DrawnImage, TranscodeError> {
-        let began = clock()
-        defer { codecTime += clock() - began }
-        return Result { () throws(TranscodeError) in
-            try limits.checkSoftTime(spent)
-            do throws(CodecFailure) { return try image.draw(number, output) } catch {
-                throw error.as(.transform, "the variant cannot be drawn")
-            }
-        }
-    }
-
-    /// Encodes and writes one output, after the one that has the same bytes.
+    /// Draws, encodes and writes one output, after the one that has the same bytes.
     ///
     /// - Throws: `TranscodeError` 206, 401, 402, 403, 501.
     mutating func write(_ number: Int, to descriptor: OutputDescriptor) throws(TranscodeError) -> TranscodedVariant {
+        defer { finish(number) }
         let output = try plan.outputs[number].get()
         if let other = output.sameBytesAs, let twin = written[other] {
             try descriptor.write(twin.file.bytes)
             return twin.variant
         }
-        // Not yet drawn when the one with the same bytes could not be written.
-        let drawn = try (drawn.removeValue(forKey: number) ?? draw(number, output)).get()
         try limits.checkSoftTime(spent)
-        try limits.checkTime(plan.outputTimes[number], "the variant", spent: spent)
+        try checkTime(number)
+        for next in progress.drawings(for: number) { draw(next) }
+        guard let drawn = try drawn.removeValue(forKey: number)?.get() else {
+            throw TranscodeError(.transform, "the variant was drawn already")
+        }
+        // Drawing may have taken longer than estimated.
+        try checkTime(number)
         let found = try encode(drawn, output)
         let (file, encoding) = (found.file, found.encoding)
         guard !file.bytes.isEmpty else {
@@ -77,6 +67,33 @@ struct VariantWriter {
         let isReused = plan.outputs.contains { (try? $0.get())?.sameBytesAs == number }
         if isReused { written[number] = (variant, file) }
         return variant
+    }
+
+    /// Checks that the rest of the time suffices for what is still to be done for an output.
+    private func checkTime(_ number: Int) throws(TranscodeError) {
+        try limits.checkTime(progress.time(for: number), "the variant", spent: spent)
+    }
+
+    private mutating func draw(_ number: Int) {
+        let began = clock()
+        do throws(TranscodeError) {
+            let output = try plan.outputs[number].get()
+            do throws(CodecFailure) { drawn[number] = .success(try image.draw(number, output)) } catch {
+                throw error.as(.transform, "the variant cannot be drawn")
+            }
+        } catch {
+            drawn[number] = .failure(error)
+        }
+        progress.draw(number)
+        codecTime += clock() - began
+    }
+
+    /// Forgets what no other output needs.
+    private mutating func finish(_ number: Int) {
+        progress.finish(number)
+        let held = progress.held
+        drawn = drawn.filter { held.contains($0.key) }
+        image.forget(allBut: progress)
     }
 
     private mutating func encode(

@@ -19,7 +19,7 @@ final class PlanarDecodedImage: DecodedImage {
     private var drawn: [Int: Source] = [:]
     /// The pixels of the base, from which borders are cut, and what is left of them; nil until a variant needs them.
     private var untrimmed: SharedImage?
-    private let trimmed = TrimmedImages()
+    private var trimmed = TrimmedImages()
     /// The smallest image in memory that shows the whole original and is large enough for a digest.
     private var smallestWhole: PlanarImage
 
@@ -89,6 +89,12 @@ final class PlanarDecodedImage: DecodedImage {
         if isStart && drawn[number] == nil { drawn[number] = .pixels(image) }
         return LibvipsDrawnImage(
             header: header, images: [image], kept: output.encoding.keepsCopyright ? kept : KeptMetadata())
+    }
+
+    func forget(allBut progress: OutputProgress) {
+        let held = progress.held
+        drawn = drawn.filter { held.contains($0.key) }
+        if !progress.needsTrimming { (untrimmed, trimmed) = (nil, TrimmedImages()) }
     }
 
     func digest() throws(CodecFailure) -> ImageDigest? {

@@ -22,9 +22,9 @@ package struct DecodePlan: Sendable, Hashable {
     package let frames: Int
     /// The output of each variant, or the reason why it cannot be made.
     package let outputs: [Result<PlannedOutput, TranscodeError>]
-    /// The order of drawing the outputs: each after the one that it is drawn from.
+    /// The outputs by size, the largest first: each after the one that it is drawn from.
     package let order: [Int]
-    /// The order of encoding them: the cheaper first, so that they are written before the time is over.
+    /// The order of making them: what takes the least time is next, so that it is written before the time is over.
     package let encodingOrder: [Int]
     /// The memory it takes beyond that of an idle child, estimated.
     package let memoryBytes: Int
@@ -32,8 +32,8 @@ package struct DecodePlan: Sendable, Hashable {
     package let processorTime: Duration
     /// Estimated for the slowest files of the format.
     package let decodingTime: Duration
-    /// Estimated for the slowest images: drawing and encoding each output once; zero for one that cannot be made.
-    package let outputTimes: [Duration]
+    /// Of each output, estimated; nothing for one that cannot be made.
+    package let costs: [OutputCost]
 
     /// A variant that would take far longer than the limits allow is refused, and the others are planned without it.
     ///
@@ -65,7 +65,6 @@ package struct DecodePlan: Sendable, Hashable {
     ) {
         base = Self.base(of: header, for: drawings.compactMap { try? $0.get() })
         (outputs, order) = PlannedOutput.all(variants, drawings, of: header, writable: writable)
-        encodingOrder = PlannedOutput.encodingOrder(order, outputs)
         let made = outputs.compactMap { try? $0.get() }
         frames = made.contains(where: \.encoding.isAnimated) ? header.frames : 1
         let isFull = header.hasOwnProfile || made.contains { !$0.isPlanar || $0.encoding.chroma == .full }
@@ -74,8 +73,8 @@ package struct DecodePlan: Sendable, Hashable {
         let libvipsShrink = Self.shrink(header, for: [(upright, 2)])
         let planarShrink = Self.shrink(
             header, for: made.map { ($0.drawing.neededSize, $0.planarHeadroom) } + [(upright, 1)])
-        let planes = PlanCost.planes(header, shrink: planarShrink, base: base, outputs: made)
-        let libvips = PlanCost.libvips(header, shrink: libvipsShrink, base: base, frames: frames, outputs: made)
+        let planes = PlanCost.planes(header, shrink: planarShrink, base: base, outputs: outputs)
+        let libvips = PlanCost.libvips(header, shrink: libvipsShrink, base: base, frames: frames, outputs: outputs)
         let isPlanar =
             limits.allowsPlanes && frames == 1 && header.hasPlanes && !made.contains(where: \.encoding.keepICC)
         // Planes are held whole, while libvips reads a PNG in strips and may need less.
@@ -85,8 +84,18 @@ package struct DecodePlan: Sendable, Hashable {
         memoryBytes = cost.memoryBytes
         processorTime = cost.processorTime
         decodingTime = cost.decodingTime
-        var times = cost.outputTimes[...]
-        outputTimes = outputs.map { (try? $0.get()) == nil ? .zero : times.popFirst() ?? .zero }
+        encodingOrder = cost.encodingOrder
+        costs = cost.outputs
+    }
+
+    /// Nothing is drawn.
+    var progress: OutputProgress { OutputProgress(outputs, costs) }
+
+    /// The time that each output would take alone, estimated for the slowest images: drawing it, with what it starts
+    /// from, and encoding it once; zero for one that cannot be made.
+    package var outputTimes: [Duration] {
+        let progress = progress
+        return outputs.indices.map { progress.time(for: $0) }
     }
 
     /// Each side as long as the most demanding variant needs it, never longer than the original's.

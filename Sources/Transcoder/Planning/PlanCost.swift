@@ -6,33 +6,37 @@ struct PlanCost {
     let memoryBytes: Int
     /// Decoding and resampling to the size held in memory, for the slowest files of the format.
     let decodingTime: Duration
-    /// Drawing and encoding of each output once, for the slowest images.
-    let outputTimes: [Duration]
+    /// Of each output; nothing for one that cannot be made.
+    let outputs: [OutputCost]
     /// All of it, with every attempt at a limit on bytes.
     let processorTime: Duration
+    /// The outputs, next always the one that takes the least time, drawing included. Those with its bytes follow it.
+    let encodingOrder: [Int]
 
+    /// - Parameters:
+    ///   - memory: what is held from decoding on.
+    ///   - decoding: nanoseconds.
     private init(
-        memoryBytes: Int, decoding: Double, margin: Double, _ outputs: [PlannedOutput],
-        _ cost: (PlannedOutput) -> OutputCost
+        memory: Int, decoding: Double, margin: Double, _ outputs: [Result<PlannedOutput, TranscodeError>],
+        time cost: (PlannedOutput) -> OutputCost, bytes: (PlannedOutput) -> OutputBytes
     ) {
-        self.memoryBytes = memoryBytes
+        let made = outputs.map { try? $0.get() }
+        let costs = made.map { $0.map(cost) ?? OutputCost() }
+        var progress = OutputProgress(outputs, costs), order: [Int] = [], nanoseconds = decoding
+        var held = HeldBytes(made.map { $0.map(bytes) ?? OutputBytes() })
+        var left = made.indices.filter { made[$0].map { $0.sameBytesAs == nil } ?? false }
+        func time(_ number: Int) -> (Double, Int) { (progress.usualNanoseconds(for: number), number) }
+        while let next = left.min(by: { time($0) < time($1) }) {
+            left.removeAll { $0 == next }
+            order += [next] + made.indices.filter { made[$0]?.sameBytesAs == next }
+            nanoseconds += progress.usualNanoseconds(for: next)
+            held.make(next, &progress)
+        }
         decodingTime = .nanoseconds(Int64(decoding * margin))
-        let costs = outputs.map(cost)
-        outputTimes = zip(costs, outputs).map {
-            .nanoseconds(Int64($0.drawing + $0.encoding * $1.encoding.margin))
-        }
-        let sum = zip(costs, outputs).reduce(decoding) { sum, output in
-            guard output.1.sameBytesAs == nil else { return sum }
-            // In proportion, as frames have a cost of their own.
-            let attempts = output.1.searchNanoseconds / max(output.1.encoderNanoseconds, 0.001)
-            return sum + output.0.drawing + output.0.encoding * attempts
-        }
-        processorTime = .nanoseconds(Int64(sum) + 1_000_000)
-    }
-
-    /// Nanoseconds.
-    private struct OutputCost {
-        let drawing, encoding: Double
+        processorTime = .nanoseconds(Int64(nanoseconds) + 1_000_000)
+        memoryBytes = memory + held.most
+        encodingOrder = order
+        self.outputs = costs
     }
 
     /// What decoding a frame costs however small it is.
@@ -40,60 +44,81 @@ struct PlanCost {
 
     /// The cost with libvips.
     static func libvips(
-        _ header: SourceHeader, shrink: Int, base: PixelSize, frames: Int, outputs: [PlannedOutput]
+        _ header: SourceHeader, shrink: Int, base: PixelSize, frames: Int,
+        outputs: [Result<PlannedOutput, TranscodeError>]
     ) -> PlanCost {
-        let stored = header.storedSize.area
-        let decodings = outputs.contains { $0.start == .ownProfile } ? 2 : 1
+        let stored = header.storedSize.area, made = outputs.compactMap { try? $0.get() }
+        let decodings = made.contains { $0.start == .ownProfile } ? 2 : 1
         var memory = Int(header.decoderBytes * Double(stored))
         // Frames that are composed are shrunk one by one: a canvas, its part before a frame, and the copies of a frame.
         if frames > 1 { memory += stored * 4 * (header.format.frames == .composed ? 6 : frames) }
         memory += base.area * 4 * (header.orientation == 1 ? 1 : 2) * frames * decodings
-        // Copies of a step, and the encoder that takes most.
-        memory +=
-            outputs.map { $0.drawing.largest * ($0.steps.count > 1 ? 24 : 4) + $0.encoderBytes }.max() ?? 0
-        memory += Set(outputs.flatMap(\.drawing.watermarks)).count * WatermarkImages.maxBytes
-        // An image from which others are drawn is held.
-        memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 * ($1.encoding.isAnimated ? frames : 1) }
+        memory += made.watermarkBytes
 
         let decoded = Double(stored * frames * decodings)
         var nanoseconds = decoded * header.decoderNanoseconds(shrink: shrink, frames: frames)
         nanoseconds += decoded / Double(shrink * shrink) * 12
         if frames > 1 { nanoseconds += Double(frames) * frameNanoseconds }
         let margin = header.format.decoding.margin
-        return PlanCost(memoryBytes: memory, decoding: nanoseconds, margin: margin, outputs) { output in
+        return PlanCost(memory: memory, decoding: nanoseconds, margin: margin, outputs) { output in
             let count = Double(output.encoding.isAnimated ? frames : 1)
-            return OutputCost(
+            let perFrame = count > 1 ? output.encoding.frameNanoseconds * count : 0
+            return output.cost(
                 drawing: output.nanoseconds(of: output.steps[...]) * count,
-                encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count
-                    + (count > 1 ? output.encoding.frameNanoseconds * count : 0))
+                encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count + perFrame)
+        } bytes: { output in
+            // What is left without a border is a part of the decoded image, and not copied.
+            OutputBytes(
+                pixels: output.drawing.size.area * 4 * (output.encoding.isAnimated ? frames : 1),
+                steps: output.drawing.largest * (output.steps.count > 1 ? 24 : 4), encoder: output.encoderBytes,
+                isForDigest: output.showsWholeImage)
         }
     }
 
     /// The cost with planes: at most three of luma's size, whatever the subsampling, and pixels for libvips.
-    static func planes(_ header: SourceHeader, shrink: Int, base: PixelSize, outputs: [PlannedOutput]) -> PlanCost {
+    static func planes(
+        _ header: SourceHeader, shrink: Int, base: PixelSize, outputs: [Result<PlannedOutput, TranscodeError>]
+    ) -> PlanCost {
         let stored = header.storedSize.area, decoded = stored / (shrink * shrink)
         let planes = header.hasAlpha || header.hasOwnProfile ? 4 : 3
         var memory = Int(header.decoderBytes * Double(stored)) + decoded * planes
         memory += base.area * planes * (header.orientation >= 5 ? 2 : 1)
-        // An encoder holds the image's coefficients.
-        memory +=
-            outputs.map { output in
-                let copies = output.isPlanar ? 0 : output.drawing.largest * (output.stepsOnPixels.isEmpty ? 10 : 24)
-                // A border is cut from the pixels of the whole image.
-                let whole = output.drawing.trimming == nil ? 0 : output.drawing.original.area * 12
-                return output.encoderBytes + copies + whole
-            }.max() ?? 0
-        memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 }
+        memory += outputs.compactMap { try? $0.get() }.watermarkBytes
 
         let margin = header.format.decoding.margin
         let nanoseconds = header.decoderNanoseconds(shrink: shrink, frames: 1) * Double(stored) + Double(decoded) * 3
-        return PlanCost(memoryBytes: memory, decoding: nanoseconds, margin: margin, outputs) { output in
+        return PlanCost(memory: memory, decoding: nanoseconds, margin: margin, outputs) { output in
             let pixels = Double(output.drawing.size.area)
-            return OutputCost(
-                drawing: 3 * pixels + output.nanoseconds(of: output.stepsOnPixels),
+            return output.cost(
+                drawing: 3 * pixels + (output.steps.isEmpty ? 0 : output.nanoseconds(of: output.stepsOnPixels)),
                 encoding: output.encoderNanoseconds * pixels)
+        } bytes: { output in
+            let area = output.drawing.size.area
+            var bytes = OutputBytes(
+                pixels: area * 4, encoder: output.encoderBytes, isForDigest: output.showsWholeImage)
+            guard !output.isPlanar else { return bytes }
+            // As planes and as pixels.
+            bytes.pixels = area * 8
+            bytes.steps = output.drawing.largest * (output.stepsOnPixels.isEmpty ? 10 : 24)
+            if output.drawing.trimming != nil {
+                // Full chroma, and red, green and blue.
+                (bytes.untrimmed, bytes.untrimmedSource) = (base.area * 4, base.area * 8)
+            }
+            return bytes
         }
     }
+}
+
+/// The estimated processor time of one output, in nanoseconds.
+package struct OutputCost: Sendable, Hashable {
+    /// Of cutting its border, which is done once for all outputs that have the same one.
+    var trimming = 0.0
+    /// Of the steps from where it starts.
+    var drawing = 0.0
+    /// Of one file in each of its formats, for the slowest images.
+    var slowestEncoding = 0.0
+    /// Of all files that are tried.
+    var encodings = 0.0
 }
 
 extension SourceHeader {
@@ -112,20 +137,26 @@ extension SourceHeader {
 }
 
 extension PlannedOutput {
-    /// These outputs with the cheapest encoding first; those with another one's bytes follow it.
-    static func encodingOrder(_ order: [Int], _ outputs: [Result<PlannedOutput, TranscodeError>]) -> [Int] {
-        func cost(_ number: Int) -> (Double, Int, Int) {
-            guard case .success(let output) = outputs[number] else { return (0, 0, number) }
-            if let other = output.sameBytesAs { return (cost(other).0, other, number) }
-            return (output.searchNanoseconds * Double(output.drawing.size.area), number, -1)
-        }
-        return order.sorted { cost($0) < cost($1) }
+    /// The cost of cutting the border, unless it starts from another output, beside that of the other steps and of an
+    /// encoder.
+    fileprivate func cost(drawing: Double, encoding: Double) -> OutputCost {
+        // In proportion, as frames have a cost of their own.
+        let attempts = searchNanoseconds / max(encoderNanoseconds, 0.001)
+        return OutputCost(
+            trimming: trimmingNanoseconds, drawing: drawing,
+            slowestEncoding: encoding * self.encoding.margin, encodings: encoding * attempts)
     }
 
-    /// The time of steps.
+    /// The time of cutting the border, for the decoded image as a whole.
+    private var trimmingNanoseconds: Double {
+        guard case .trim? = steps.first else { return 0 }
+        return drawing.steps[0].nanoseconds * Double(drawing.original.area)
+    }
+
+    /// The time of steps, but for cutting the border.
     fileprivate func nanoseconds(of steps: ArraySlice<DrawStep>) -> Double {
         steps.reduce(0) { sum, step in
-            if case .trim = step { return sum + step.nanoseconds * Double(drawing.original.area) }
+            if case .trim = step { return sum }
             return sum + step.nanoseconds * Double(max(drawing.largest, drawing.size.area))
         }
     }
@@ -139,5 +170,12 @@ extension PlannedOutput {
     /// Memory that the encoder takes.
     fileprivate var encoderBytes: Int {
         drawing.size.area * encoding.all.reduce(0) { max($0, $1.bytesPerPixel) }
+    }
+}
+
+extension [PlannedOutput] {
+    /// Memory for the watermarks.
+    fileprivate var watermarkBytes: Int {
+        Set<String>(flatMap(\.drawing.watermarks)).count * WatermarkImages.maxBytes
     }
 }

@@ -106,6 +106,12 @@ final class LibvipsDecodedImage: DecodedImage {
         return LibvipsDrawnImage(header: header, images: frames, kept: kept)
     }
 
+    /// A part without a border is one of the decoded image's and takes no memory.
+    func forget(allBut progress: OutputProgress) {
+        let held = progress.held
+        drawn = drawn.filter { held.contains($0.key) || $0.key == digestSource }
+    }
+
     func digest() throws(CodecFailure) -> ImageDigest? {
         let source = digestSource.flatMap { drawn[$0]?.first } ?? base.frames.first
         return try source?.image.digest(header)
