@@ -17,12 +17,13 @@ struct VariantWriterTests {
     private struct FakeDecodedImage: DecodedImage {
         let work = Work()
         var drawingTimes: [Int: Duration] = [:]
-        var failures: Set<Int> = []
+        /// Whether the failure of a drawing that fails is by a rule.
+        var failures: [Int: Bool] = [:]
 
         func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
             work.time += drawingTimes[number] ?? .zero
             work.drawn.append(number)
-            if failures.contains(number) { throw CodecFailure(message: "unlucky") }
+            if let isByRule = failures[number] { throw CodecFailure(message: "unlucky", isByRule: isByRule) }
             return FakeDrawnImage(work: work, size: output.drawing.size)
         }
 
@@ -149,9 +150,13 @@ struct VariantWriterTests {
     }
 
     @Test func `a variant whose start cannot be drawn is drawn without it`() throws {
-        let image = FakeDecodedImage(failures: [0])
-        #expect(try codes(write(large, small, from: image).results) == [.transform, nil])
-        #expect(image.work.drawn == [0, 1])
+        for isByRule in [false, true] {
+            let image = FakeDecodedImage(failures: [0: isByRule])
+            var (plan, writer) = try writer([large, small], image)
+            #expect(try codes(write(plan, &writer)) == [.transform, nil])
+            #expect(image.work.drawn == [0, 1])
+            #expect(writer.failedDrawings == (isByRule ? [] : [0]))
+        }
     }
 
     @Test func `the time of drawing and encoding is counted, also of what fails, and no other`() throws {

@@ -122,6 +122,34 @@ struct ChildReply: Codable, Sendable {
     var mustRecycle = false
 }
 
+extension ChildReply {
+    /// Whether a library failed, by decoding, drawing or encoding.
+    ///
+    /// - Parameter drawings: the variants that one failed to draw, which others fail by a rule.
+    func hasCodecFailure(_ drawings: Set<Int>) -> Bool {
+        Self.isCodecs(failure)
+            || outcomes.indices.contains { Self.isCodecs(outcomes[$0].error, isDrawing: drawings.contains($0)) }
+    }
+
+    /// Puts memory that has run out in the place of what libraries report then: bad data, or a failure to draw or to
+    /// encode.
+    mutating func blameMemory(_ drawings: Set<Int>, limit: Int) {
+        let error = TranscodeError(.memory, "the image needs more than \(limit) bytes")
+        if Self.isCodecs(failure) { failure = error }
+        for index in outcomes.indices where Self.isCodecs(outcomes[index].error, isDrawing: drawings.contains(index)) {
+            outcomes[index] = .failed(error)
+        }
+    }
+
+    private static func isCodecs(_ error: TranscodeError?, isDrawing: Bool = false) -> Bool {
+        switch error?.code {
+        case .undecodable, .encode: true
+        case .transform: isDrawing
+        default: false
+        }
+    }
+}
+
 extension Encodable {
     /// The bytes of the message.
     func message() throws(TranscodeError) -> [UInt8] {

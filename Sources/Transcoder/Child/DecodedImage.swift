@@ -58,6 +58,8 @@ final class EncodedFile {
 struct CodecFailure: Error {
     /// The library's message.
     let message: String
+    /// Whether a rule failed the variant and not a library, whose failures may be for want of memory.
+    var isByRule = false
 
     static let memory = CodecFailure(message: "out of memory")
 

@@ -25,6 +25,8 @@ private struct ChildServer: ~Copyable {
     var writable: WritableFormats
     /// When the current request began, by `ProcessorClock`.
     var started = Duration.zero
+    /// The variants of the current request that a library failed to draw.
+    var failedDrawings: Set<Int> = []
 
     mutating func serve() -> Int32 {
         while true {
@@ -50,6 +52,7 @@ private struct ChildServer: ~Copyable {
     private mutating func answer(_ request: ChildRequest, _ descriptors: [Int32]) -> ChildReply {
         var reply = ChildReply()
         reply.sandbox = sandbox.level
+        failedDrawings = []
         VipsLibrary.allow(request.limits.formats)
         do throws(TranscodeError) {
             switch request.operation {
@@ -65,19 +68,11 @@ private struct ChildServer: ~Copyable {
         } catch {
             reply.failure = error
         }
-        blameMemory(&reply, request.limits)
+        if reply.hasCodecFailure(failedDrawings), sandbox.isOutOfMemory(reply.header) {
+            reply.blameMemory(failedDrawings, limit: request.limits.memoryBytes)
+        }
         reply.mustRecycle = sandbox.mustRecycle
         return reply
-    }
-
-    /// Libraries report refused memory as bad data or as a failed encoding.
-    private func blameMemory(_ reply: inout ChildReply, _ limits: TranscodeLimits) {
-        let errors = [reply.failure] + reply.outcomes.map(\.error)
-        func isCodecs(_ error: TranscodeError?) -> Bool { error?.code == .undecodable || error?.code == .encode }
-        guard errors.contains(where: isCodecs), sandbox.isOutOfMemory(reply.header) else { return }
-        let error = TranscodeError(.memory, "the image needs more than \(limits.memoryBytes) bytes")
-        if isCodecs(reply.failure) { reply.failure = error }
-        reply.outcomes = reply.outcomes.map { isCodecs($0.error) ? .failed(error) : $0 }
     }
 
     private mutating func process(
@@ -114,7 +109,7 @@ private struct ChildServer: ~Copyable {
     /// Makes every variant and writes it to its output.
     ///
     /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
-    private func transcode(
+    private mutating func transcode(
         _ request: ChildRequest, _ source: consuming SourceImage,
         _ wanted: [(variant: Variant, output: OutputDescriptor)], _ watermarks: WatermarkImages,
         _ reply: inout ChildReply
@@ -152,6 +147,7 @@ private struct ChildServer: ~Copyable {
             try tell(.finished(index, ChildReply.Outcome(result)), request)
         }
         reply.codecTime += writer.codecTime
+        failedDrawings = Set(writer.failedDrawings.map { drawn[$0] })
         reply.outcomes = wanted.indices.compactMap { results[$0].map(ChildReply.Outcome.init) }
         if request.wantsDigest { reply.digest = try? image.digest() }
     }

@@ -14,6 +14,8 @@ struct VariantWriter {
     private var progress: OutputProgress
     /// The processor time of drawing and encoding so far.
     private(set) var codecTime = Duration.zero
+    /// Outputs that a library failed to draw, perhaps for want of memory.
+    private(set) var failedDrawings: Set<Int> = []
     /// Outputs that were drawn for others, before it was their turn.
     private var drawn: [Int: Result<any DrawnImage, TranscodeError>] = [:]
     /// Outputs whose bytes other outputs reuse.
@@ -79,6 +81,7 @@ struct VariantWriter {
         do throws(TranscodeError) {
             let output = try plan.outputs[number].get()
             do throws(CodecFailure) { drawn[number] = .success(try image.draw(number, output)) } catch {
+                if !error.isByRule { failedDrawings.insert(number) }
                 throw error.as(.transform, "the variant cannot be drawn")
             }
         } catch {

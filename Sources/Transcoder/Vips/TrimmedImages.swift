@@ -23,7 +23,7 @@ final class TrimmedImages {
         do throws(TranscodeError) {
             return (part, try trimming.drawing(of: part.image.size).steps[...])
         } catch {
-            throw CodecFailure(message: error.message)
+            throw CodecFailure(message: error.message, isByRule: true)
         }
     }
 }

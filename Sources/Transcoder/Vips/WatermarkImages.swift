@@ -21,14 +21,16 @@ final class WatermarkImages {
     func image(_ name: String) throws(CodecFailure) -> SharedImage {
         if let image = decoded[name] { return image }
         guard let file = files[name] else {
-            throw CodecFailure(message: "the watermark '\(name)' is not in the directory of watermarks")
+            throw CodecFailure(
+                message: "the watermark '\(name)' is not in the directory of watermarks", isByRule: true)
         }
         do throws(TranscodeError) {
             let image = try decode(file)
             decoded[name] = image
             return image
         } catch {
-            throw CodecFailure(message: "the watermark '\(name)': \(error.message)")
+            throw CodecFailure(
+                message: "the watermark '\(name)': \(error.message)", isByRule: error.code != .undecodable)
         }
     }
 
