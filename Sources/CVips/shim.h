@@ -151,6 +151,11 @@ static inline int larder_sharpen(VipsImage *in, VipsImage **out, double sigma, d
     return result;
 }
 
+/// A Gaussian blur in floating point, of the size that `larder_sharpen` has.
+static inline int larder_gaussian_blur(VipsImage *in, VipsImage **out, double sigma) {
+    return vips_gaussblur(in, out, sigma, "min_ampl", 0.1, "precision", VIPS_PRECISION_FLOAT, NULL);
+}
+
 /// Composites the image on a colour of 0 to 255; libvips' default is black.
 static inline int larder_flatten(VipsImage *in, VipsImage **out, const double colour[3]) {
     VipsArrayDouble *background = vips_array_double_new(colour, 3);

@@ -80,6 +80,25 @@ struct FilterTests {
         #expect(result[0] == 100 && result[19 * 4] == 150)
     }
 
+    @Test(arguments: ["CISharpenLuminance", "CIUnsharpMask"])
+    func `sharpening does not see what is transparent`(name: String) throws {
+        // Five transparent pixels, opaque ones of two colours, one half transparent, transparent ones.
+        func pixels(_ outside: [UInt8], edge: UInt8) -> [UInt8] {
+            (0..<30).flatMap { (x: Int) -> [UInt8] in
+                if x < 5 || x > 25 { return outside }
+                let value: UInt8 = x < 15 ? 100 : 150
+                return [value, value, value, x == 25 ? edge : 255]
+            }
+        }
+        let cut = try filtered(pixels([0, 0, 0, 0], edge: 128), width: 30, name)
+        for x in 5...8 { #expect(cut[x * 4] == 100, "\(x)") }
+        for x in 21...25 { #expect(cut[x * 4] == 150, "\(x)") }
+        #expect(cut[14 * 4] < 100 && cut[15 * 4] > 150)
+        #expect(cut[4 * 4..<5 * 4] == [0, 0, 0, 0] && cut[25 * 4 + 3] == 128)
+        // Opaque black is an edge.
+        #expect(try filtered(pixels([0, 0, 0, 255], edge: 255), width: 30, name)[5 * 4] > 100)
+    }
+
     @Test func `CIVignette darkens the corners and not the centre`() throws {
         let pixels = [UInt8](repeating: 200, count: 9 * 9 * 4)
         let result = try filtered(pixels, width: 9, "CIVignette", ["inputIntensity": 1])

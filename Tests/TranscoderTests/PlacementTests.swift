@@ -122,6 +122,45 @@ struct PlacementTests {
         #expect((0..<40).allSatisfy { sharp.pixel($0, 15)[3] == 128 && sharp.pixel($0, 5)[3] == 255 })
     }
 
+    @Test func `sharpen does not lighten the outline of a cut-out image`() async throws {
+        let sharpen = #"{"type":"sharpen","sigma":2,"amount":5}"#
+        // Two greys, with a smooth edge to transparency at the right.
+        let image = SyntheticImage.png(40, 20) { x, y in
+            if x < 6 || x > 33 || y < 4 || y > 15 { return [0, 0, 0, 0] }
+            let value: UInt8 = x < 20 ? 90 : 140
+            return [value, value, value, x == 33 ? 64 : x == 32 ? 160 : 255]
+        }
+        let sharp = try await pixels(image, sharpen)
+        for y in 4...15 {
+            for x in (6...12).map(\.self) + (27...33) {
+                let value = x < 20 ? 90 : 140
+                let pixel = sharp.pixel(x, y)
+                #expect(isClose(Array(pixel.prefix(3)), [value, value, value], within: 1), "\(x),\(y): \(pixel)")
+            }
+        }
+        #expect(sharp.pixel(19, 10)[0] < 86 && sharp.pixel(20, 10)[0] > 144)
+        #expect(sharp.pixel(5, 10) == [0, 0, 0, 0] && sharp.pixel(33, 10)[3] == 64 && sharp.pixel(32, 10)[3] == 160)
+        let padded = try await pixels(
+            SyntheticImage.plain(20, 20, [120, 120, 120, 255]), #"{"type":"pad","left":8,"top":8},\#(sharpen)"#)
+        #expect(padded.pixel(8, 8) == [120, 120, 120, 255] && padded.pixel(8, 20) == [120, 120, 120, 255])
+    }
+
+    @Test func `an opaque image is sharpened alike with an alpha channel and without one`() async throws {
+        func value(_ x: Int, _ y: Int) -> [UInt8] { [UInt8(x * 5), UInt8((x * y) % 251), UInt8(x < 24 ? 40 : 220)] }
+        var rows: [UInt8] = []
+        for y in 0..<32 { rows += [0] + (0..<48).flatMap { value($0, y) } }
+        let opaque = SyntheticImage.png(
+            SyntheticImage.big(48) + SyntheticImage.big(32) + [8, 2, 0, 0, 0], rows)
+        let sharpen = #"{"type":"sharpen","sigma":1.5,"amount":4}"#
+        let plain = try await pixels(opaque, sharpen)
+        let alpha = try await pixels(SyntheticImage.png(48, 32) { value($0, $1) + [255] }, sharpen)
+        #expect(!plain.hasAlpha && alpha.hasAlpha && plain.maxDifference(from: alpha) == 0)
+        // A hole at the right changes nothing at the left.
+        let holed = try await pixels(
+            SyntheticImage.png(48, 32) { $0 < 40 ? value($0, $1) + [255] : [0, 0, 0, 0] }, sharpen)
+        for y in 0..<32 { for x in 0..<36 { #expect(holed.pixel(x, y) == plain.pixel(x, y)) } }
+    }
+
     @Test func `keys and plans name Larder's transformers`() throws {
         func key(_ transform: String) throws -> String {
             try Variant(json: #"{"name":"v","transform":[\#(transform)]}"#.utf8).keySuffixes[0]

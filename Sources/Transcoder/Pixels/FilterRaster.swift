@@ -38,17 +38,25 @@ extension Raster {
         }
     }
 
-    /// Adds the difference from a blurred copy, times `amount`.
+    /// Adds the difference from a blurred copy, times `amount`. The blur weighs each pixel by its alpha: what is
+    /// transparent is black, and would lighten the outline of what is opaque.
     private func sharpen(_ amount: Double, radius: Double, luminanceOnly: Bool) {
         guard amount > 0, radius > 0 else { return }
         let weights =
             luminanceOnly
             ? [SIMD3<Float>(0.2126, 0.7152, 0.0722)] : [SIMD3<Float>(1, 0, 0), SIMD3(0, 1, 0), SIMD3(0, 0, 1)]
-        let details = weights.map { weight in
-            var plane = Plane(width: width, height: height) { (linear($0) * weight).sum() }
-            let sharp = plane.values
+        func opacity(_ index: Int) -> Float { Float(bytes[index * 4 + 3]) / 255 }
+        var opacities = Plane(width: width, height: height, opacity)
+        opacities.blur(sigma: radius)
+        let details = weights.map { (weight) -> [Float] in
+            var plane = Plane(width: width, height: height) { (linear($0) * weight).sum() * opacity($0) }
             plane.blur(sigma: radius)
-            return zip(sharp, plane.values).map { Float(amount) * ($0 - $1) }
+            return plane.values.indices.map { (index) -> Float in
+                let around = opacities.values[index]
+                // Below that the sums' rounding shows.
+                guard around > 1e-6 else { return 0 }
+                return Float(amount) * ((linear(index) * weight).sum() - plane.values[index] / around)
+            }
         }
         mapLinear { color, index in
             color

@@ -157,7 +157,10 @@ extension PlannedOutput {
     fileprivate func nanoseconds(of steps: ArraySlice<DrawStep>) -> Double {
         steps.reduce(0) { sum, step in
             if case .trim = step { return sum }
-            return sum + step.nanoseconds * Double(max(drawing.largest, drawing.size.area))
+            let pixels = Double(max(drawing.largest, drawing.size.area))
+            // The colours under transparency are blurred first.
+            if case .sharpen = step, drawing.hasAlpha { return sum + 2 * step.nanoseconds * pixels }
+            return sum + step.nanoseconds * pixels
         }
     }
 

@@ -133,16 +133,6 @@ extension LibvipsImage {
         }
     }
 
-    /// The alpha stays as it is.
-    private func sharpened(_ sigma: Double, _ amount: Double) throws(CodecFailure) -> LibvipsImage {
-        guard hasAlpha else { return try LibvipsImage { larder_sharpen(pointer, $0, sigma, amount) } }
-        let memory = try inMemory()
-        let colors = try LibvipsImage { larder_without_alpha(memory.pointer, $0) }
-        let sharp = try LibvipsImage { larder_sharpen(colors.pointer, $0, sigma, amount) }
-        let alpha = try LibvipsImage { larder_byte_alpha(memory.pointer, $0) }
-        return try LibvipsImage { larder_join_bands(sharp.pointer, alpha.pointer, $0) }
-    }
-
     /// Rotated counter-clockwise about the centre, onto a canvas with the same centre.
     private func rotated(_ radians: Double, onto canvas: PixelSize) throws(CodecFailure) -> LibvipsImage {
         let memory = try withAlpha().inMemory()
