@@ -171,12 +171,16 @@ COMMENT ON VIEW larder.worker IS
     'The workers of the last day: live, lost or stopped. running: jobs held. cache_id: the id kept in their cache '
     'root. fault: what it lacks that every job needs. queue: from which it claims; NULL: any.';
 
+-- The name of the batch is looked up, not joined: a join may read all batches, and the rows of one worker are few.
 CREATE VIEW larder.running AS
-SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts,
+SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id,
+    (SELECT b.name FROM larder_data.batch b WHERE b.id = j.batch_id) AS batch, j.attempt + 1 AS attempt, j.max_attempts,
     j.priority, r.claimed_at, statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at, j.url, j.meta
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id
 LEFT JOIN larder_data.current_worker w ON w.id = r.worker_id;
-COMMENT ON VIEW larder.running IS 'Running jobs. cancelled_at: cancelled since; the next heartbeat informs the worker.';
+COMMENT ON VIEW larder.running IS
+    'Running jobs. batch: the name of the batch, NULL without one. cancelled_at: cancelled since; the next heartbeat '
+    'informs the worker.';
 
 CREATE VIEW larder.suspended AS
 SELECT s.job_id, s.reason, s.suspended_at, j.batch_id, j.rescues, j.url

@@ -18,8 +18,10 @@ public struct WorkerStatus: Sendable {
 
 /// A job that runs.
 public struct RunningJob: Sendable {
-    /// The job and its batch.
-    public let job: Int64, batch: Int64
+    /// The job.
+    public let job: Int64
+    /// Its batch: id, and name or nil.
+    public let batch: Int64, batchName: String?
     /// The worker that holds it, and that worker's name, nil when it is not registered any more.
     public let worker: Int64, workerName: String?
     /// The present attempt, from 1.
@@ -74,15 +76,16 @@ extension PostgresJobQueue {
     func running(_ part: String) async throws(QueueError) -> [RunningJob] {
         try await ask(
             """
-            SELECT job_id, batch_id, worker, worker_name, attempt, extract(epoch FROM running_for)::float8, url
+            SELECT job_id, batch_id, batch, worker, worker_name, attempt, extract(epoch FROM running_for)::float8, url
             FROM \(part) AS part ORDER BY claimed_at, job_id
             """
         ) { rows throws(QueueError) in
             (0..<rows.count).map { row in
                 RunningJob(
-                    job: rows.integer(row, 0) ?? 0, batch: rows.integer(row, 1) ?? 0, worker: rows.integer(row, 2) ?? 0,
-                    workerName: rows.text(row, 3), attempt: Int(rows.integer(row, 4) ?? 0),
-                    seconds: rows.number(row, 5) ?? 0, url: rows.text(row, 6) ?? "")
+                    job: rows.integer(row, 0) ?? 0, batch: rows.integer(row, 1) ?? 0, batchName: rows.text(row, 2),
+                    worker: rows.integer(row, 3) ?? 0, workerName: rows.text(row, 4),
+                    attempt: Int(rows.integer(row, 5) ?? 0), seconds: rows.number(row, 6) ?? 0,
+                    url: rows.text(row, 7) ?? "")
             }
         }
     }

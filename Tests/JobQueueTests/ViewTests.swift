@@ -99,11 +99,30 @@ struct ViewTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         #expect(try await fixture.value("SELECT oldest_ready >= '1 h' FROM larder.queue") == "t")
         let running = try await fixture.sql(
-            "SELECT url, worker_name, attempt, running_for >= '0 s' FROM larder.running")
-        #expect(running == [[job.url, "one", "1", "t"]])
+            "SELECT url, batch, worker_name, attempt, running_for >= '0 s' FROM larder.running")
+        #expect(running == [[job.url, "batch", "one", "1", "t"]])
+        for jobs in [try await fixture.queue.runningJobs(), try await fixture.queue.workersJobs()] {
+            #expect(jobs.map(\.job) == [job.id] && jobs.map(\.batch) == [1] && jobs.map(\.batchName) == ["batch"])
+        }
         #expect(
             try await fixture.sql("SELECT name, state, running FROM larder.worker ORDER BY name")
                 == [["one", "live", "1"], ["two", "stopped", "0"]])
+    }
+
+    @Test func `the name of a running job's batch is looked up, however many batches there are`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        #expect(try await fixture.startWorker().claim(upTo: 1).count == 1)
+        let question = "SELECT batch FROM larder.running"
+        let few = try await fixture.pages(readBy: question)
+        try await fixture.sql(
+            """
+            INSERT INTO larder_data.batch (name, queue_id)
+            SELECT 'b' || i, (SELECT min(q.id) FROM larder_data.queue q) FROM generate_series(1, 20000) AS i
+            """)
+        try await fixture.sql("ANALYZE larder_data.batch")
+        let many = try await fixture.pages(readBy: question)
+        #expect(many <= few + 5, "\(few) pages beside no other batch, \(many) beside 20,000, which have 200")
     }
 
     @Test func `failed lists failures, but neither retried nor discarded ones`() async throws {

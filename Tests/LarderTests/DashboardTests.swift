@@ -1,4 +1,5 @@
 import Foundation
+import JobQueue
 import TestSupport
 import Testing
 
@@ -110,6 +111,9 @@ struct DashboardTests {
         let gone = scene.origin.url("/<script>alert(1)</script>.jpg")
         #expect(try await scene.larder("run", url, gone, "--batch", "one").code == 1)
         #expect(try await scene.larder("blocklist", "add", url).code == 0)
+        let worker = try await scene.worker(slots: 1)
+        #expect(try await scene.larder("enqueue", gone + "?2", "--batch", "two").code == 0)
+        #expect(try await worker.claim(upTo: 1).count == 1)
         let server = try await serving(scene)
         let document = try await server.call("/api/v1/openapi.json")
         var lines: [String] = []
@@ -121,6 +125,10 @@ struct DashboardTests {
         #expect(lines.count == 20)
         let batch = try #require(try await server.call("/api/v1/batches/1").object()["batch"] as? [String: Any])
         #expect(batch["succeeded"] as? Int == 1 && batch["failed"] as? Int == 1)
+        for path in ["running", "workers/running"] {
+            let rows = try #require(try await server.call("/api/v1/" + path).object()["running"] as? [[String: Any]])
+            #expect(rows.map { $0["batch"] as? String } == ["two"] && rows.map { $0["batchID"] as? Int } == [2])
+        }
 
         let checker = """
             import json, sys, jsonschema, pathlib

@@ -73,10 +73,9 @@ enum DashboardPages {
                   const jobs = running.running.filter((row) => row.worker === worker.worker);
                   return make("section", { "data-key": "jobs-" + worker.worker }, make("h2", {}, make("bdi", {}, worker.name), " now"),
                     table(worker.name, [
-                      ["URL", (row) => breakable(row.url), "long"],
+                      ["URL", (row) => breakable(row.url), "long"], ["Batch", batchLink, "long"],
                       ["Running for", (row) => elapsed(row.seconds, running), "number"],
                       ["Attempt", (row) => row.attempt, "number"], ["Job", (row) => row.job, "number"],
-                      ["Batch", (row) => make("a", { href: "#/batches/" + row.batchID }, row.batchID), "number"],
                     ], jobs, "It has no job."),
                     worker.running > jobs.length && jobs.length > 0
                       ? make("p", { class: "quiet" }, `The ${jobs.length} that it holds longest of ${number(worker.running)}.`) : null);

@@ -210,8 +210,8 @@ extension DashboardRoute {
         "error": "string?",
     ]
     private static let running = [
-        "job": "integer", "batchID": "integer", "worker": "string", "workerName": "string?", "attempt": "integer",
-        "seconds": "number", "url": "string",
+        "job": "integer", "batchID": "integer", "batch": "string", "worker": "string", "workerName": "string?",
+        "attempt": "integer", "seconds": "number", "url": "string",
     ]
     private static let minute = [
         "minute": "string", "enqueued": "integer", "succeeded": "integer", "failed": "integer",

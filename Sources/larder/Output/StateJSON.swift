@@ -62,8 +62,8 @@ extension WorkerStatus {
 extension RunningJob {
     var json: JSONObject {
         [
-            "job": job, "batchID": batch, "worker": "\(worker)", "workerName": workerName, "attempt": attempt,
-            "seconds": seconds, "url": ShownURL.masked(url),
+            "job": job, "batchID": batch, "batch": batchName ?? "\(batch)", "worker": "\(worker)",
+            "workerName": workerName, "attempt": attempt, "seconds": seconds, "url": ShownURL.masked(url),
         ]
     }
 }
