@@ -70,6 +70,12 @@ def expect_answer(query, wanted, what):
     expect(answer == wanted, f"{what}: {query} answers {answer}")
 
 
+def forget_batch():
+    """Makes a problem: a batch that nobody sealed for two days."""
+    ask("SELECT larder.batch_open('forgotten')")
+    ask("UPDATE larder_data.batch SET created_at = now() - interval '2 days' WHERE name = 'forgotten'")
+
+
 def sign_in(opened):
     opened.goto(server.url)
     opened.fill("#token", configuration["token"])

@@ -3,7 +3,8 @@
 The queue is paused and a worker waits for it when this begins.
 """
 
-from dashboard import PAUSED, ask, configuration, expect_answer, go, press, server, sign_in, wait_for_page
+from dashboard import (
+    PAUSED, ask, configuration, expect_answer, forget_batch, go, press, server, sign_in, wait_for_page)
 from pages import browser, expect, finish, page
 
 
@@ -37,6 +38,30 @@ def follow(opened):
     opened.get_by_text("two words", exact=True).first.wait_for()
     ask("SELECT larder.enqueue('two words again', batch => 'spaced')")
     opened.get_by_text("two words again", exact=True).first.wait_for()
+
+
+# The problems in the table of the page Health are as many as its link says; `least` is how many there are at least.
+ARE_COUNTED = """(least) => {
+    const rows = [...document.querySelectorAll("main tbody tr")].filter(
+        (row) => row.querySelector(".state").textContent !== "info");
+    const link = document.querySelector("nav [data-page=health]"), count = link.querySelector(".count");
+    const name = `Health, ${rows.length} ${rows.length === 1 ? "problem" : "problems"}`;
+    return rows.length >= least && (rows.length === 0 ? !count && !link.hasAttribute("aria-label")
+        : count.textContent === String(rows.length) && link.getAttribute("aria-label") === name) }"""
+
+
+def count_problems(opened):
+    """A problem is counted on a page that does not list it, and no longer when it has gone."""
+    go(opened, "queues")
+    forget_batch()
+    opened.locator("nav .count").wait_for()
+    go(opened, "health")
+    row = opened.locator("main tr", has_text="a batch is not sealed")
+    row.wait_for()
+    opened.wait_for_function(ARE_COUNTED, arg=1)
+    ask("SELECT larder.batch_seal('forgotten')")
+    row.wait_for(state="detached")
+    opened.wait_for_function(ARE_COUNTED, arg=0)
 
 
 def tab_to(opened, what):
@@ -88,6 +113,7 @@ with browser() as chromium:
     with page(chromium, refusals=(401, 503)) as opened:
         sign_in(opened)
         follow(opened)
+        count_problems(opened)
         use_keyboard(opened)
         # The server goes and comes back: the page says so and goes on.
         server.stop()

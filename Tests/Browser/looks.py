@@ -1,6 +1,6 @@
 """Opens every page of the dashboard, light and dark, as wide as a phone and as a desk: looks.py CONFIGURATION."""
 
-from dashboard import PAGES, configuration, go, server, sign_in
+from dashboard import PAGES, configuration, forget_batch, go, server, sign_in
 from pages import SCHEMES, WIDTHS, browser, check_rules, expect, finish, page
 
 # Elements that only text from outside could bring.
@@ -34,7 +34,10 @@ with server, browser() as chromium:
         opened.keyboard.press("Enter")
         opened.get_by_text("The token was refused.").wait_for()
         check_rules(opened, "a token that was refused")
+        forget_batch()
         sign_in(opened)
+        # The number of problems is a part of each page.
+        opened.locator("nav .count").wait_for()
         for where in PAGES + ["batches/1", "batches/5"]:
             look(opened, where)
 finish()

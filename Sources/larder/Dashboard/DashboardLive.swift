@@ -60,6 +60,16 @@ enum DashboardLive {
           }, pause);
         }
 
+        /** The number of problems at the link to the page Health; none where nothing is wrong. */
+        function countProblems(findings) {
+          const link = document.querySelector("nav [data-page=health]"), { title } = pages.health;
+          const wrong = problems(findings), count = number(wrong.length);
+          const kind = wrong.some((row) => row.severity === "error") ? "count bad" : "count";
+          link.replaceChildren(title, ...(wrong.length > 0 ? [make("b", { class: kind }, count)] : []));
+          if (wrong.length === 0) link.removeAttribute("aria-label");
+          else link.setAttribute("aria-label", `${title}, ${count} ${wrong.length === 1 ? "problem" : "problems"}`);
+        }
+
         async function show() {
           const [path, filter] = location.hash.replace(/^#\/?/, "").split("?");
           const [name, id] = path.split("/");
@@ -67,6 +77,8 @@ enum DashboardLive {
           const page = isBatch ? pages.batch : pages[name] || pages.batches;
           const key = location.hash;
           live.wanted = new Set();
+          // Each page asks, and waits for no answer: what keeps one away is said about the page's own questions.
+          call("health").then(({ findings }) => countProblems(findings), () => {});
           try {
             const content = await page.read(id, Object.fromEntries(new URLSearchParams(filter)));
             if (key !== location.hash) return;
@@ -86,6 +98,7 @@ enum DashboardLive {
           } catch (failure) {
             if (failure.status === 401) {
               unfollow();
+              countProblems([]);
               // What is typed stays, unless it was the token that is refused.
               const typed = main.querySelector("#token")?.value;
               if (typed === undefined || typed.trim() === sessionStorage.getItem(tokenKey)) {
@@ -110,7 +123,7 @@ enum DashboardLive {
           }
         }
 
-        const groups = { Work: ["batches", "failures", "schedules"], Fleet: ["queues", "workers", "origins", "health"],
+        const groups = { Work: ["batches", "failures", "schedules"], Fleet: ["health", "queues", "workers", "origins"],
           Settings: ["pipelines", "preview", "blocklist", "actions"] };
         document.querySelector("nav").append(...Object.entries(groups).map(([group, names]) =>
           make("span", { class: "group", role: "group", "aria-label": group }, names.map((name) =>

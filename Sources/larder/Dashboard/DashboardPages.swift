@@ -17,6 +17,9 @@ enum DashboardPages {
         const readable = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (found) => localTime(new Date(found)))
           .split(/'(larder [^']*)'/).map((part, place) => place % 2 === 1 ? command(part) : part);
 
+        /** The findings that are no mere information. */
+        const problems = (rows) => rows.filter((row) => row.severity !== "info");
+
         const findings = (rows) => table("What is wrong", [
           ["What", (row) => row.what, "medium"], ["Severity", (row) => state(row.severity)],
           ["Where", (row) => readable(row.detail), "long"], ["What to do", (row) => readable(row.hint), "long"],
@@ -28,7 +31,7 @@ enum DashboardPages {
             async read() {
               const [{ overview }, { batches }, history, health] = await Promise.all(
                 [call("overview"), call("batches?limit=50"), call("history?minutes=" + span), call("health")]);
-              const wrong = health.findings.filter((row) => row.severity !== "info");
+              const wrong = problems(health.findings);
               return [
                 tiles([
                   ["open items", number(overview.open)], ["items per second", overview.rate.toFixed(1)],

@@ -137,7 +137,10 @@ extension DashboardRoute {
             let limit = try call.number("limit", in: 1...1_000, default: 200)
             return ["actions": try await call.queue.actions(limit: limit).map(\.json)]
         },
-        get("health", "What is wrong, worst first.", [("findings", .lines(of: "health"))]) { call in
+        get(
+            "health", "What is wrong, worst first; kept for five seconds, because every page asks.",
+            lasting: .seconds(5), [("findings", .lines(of: "health"))]
+        ) { call in
             ["findings": try await HealthLine.all(of: call.queue).map(\.json)]
         },
         get(

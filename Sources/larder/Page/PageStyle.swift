@@ -31,9 +31,15 @@ enum PageStyle {
         nav { display: flex; flex-wrap: wrap; gap: 4px 8px; flex: 1; }
         nav .group { display: flex; gap: 2px; }
         nav .group + .group { padding-left: 8px; border-left: 1px solid var(--line); }
-        nav a { padding: 4px 7px; border-radius: 6px; color: var(--text); text-decoration: none; }
+        nav a { padding: 4px 7px; border-radius: 6px; color: var(--text); text-decoration: none; white-space: nowrap; }
         nav a:hover { background: var(--bar); }
         nav a[aria-current] { background: var(--accent); color: var(--back); }
+        nav .count {
+          display: inline-block; min-width: 20px; margin-left: 6px; padding: 0 6px; border-radius: 10px;
+          text-align: center; font-size: 12px; line-height: 20px; background: var(--warn); color: var(--back);
+        }
+        nav .count.bad { background: var(--bad); }
+        nav a[aria-current] .count { background: var(--back); color: var(--text); }
         #connection { color: var(--quiet); font-size: 13px; }
         #connection.live::before {
           content: ""; display: inline-block; width: 8px; height: 8px; margin-right: 6px; border-radius: 50%;
@@ -190,9 +196,10 @@ enum PageStyle {
           header { position: static; }
           header, main { padding-left: 14px; padding-right: 14px; }
           nav {
-            order: 1; flex: 1 0 100%; flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none; padding-right: 40px;
-            mask-image: linear-gradient(to left, transparent, #000 48px);
+            order: 1; flex: 1 0 100%; flex-wrap: nowrap; gap: 4px; overflow-x: auto; scrollbar-width: none;
+            padding-right: 40px; mask-image: linear-gradient(to left, transparent, #000 36px);
           }
+          nav .group + .group { padding-left: 4px; } nav a { padding: 4px 6px; }
           header strong { flex: 1; }
           .tiles { grid-template-columns: repeat(3, 1fr); }
           .tiles:has(> :nth-child(4):last-child) { grid-template-columns: repeat(2, 1fr); }
