@@ -83,6 +83,11 @@ with browser() as chromium:
         row = opened.locator("#failures tr").nth(1).inner_text()
         expect("1" in row and "HTTP status 404" in row and "remove the URL" in row, f"a cause: {row}")
         expect("Pipeline" in opened.locator("#settings").inner_text(), "no pipeline in the settings")
+        for section, name in (("#time", "Slowest jobs"), ("#sizes", "Largest downloads")):
+            part = opened.locator(section + " details", has_text=name)
+            expect(not part.locator("table").is_visible(), f"{name} is open")
+            part.locator("summary").click()
+            part.locator("table").wait_for()
         opened.select_option("#filter", "1")
         expect(opened.locator(".item").count() == 1, "the filter shows what failed")
         opened.select_option("#filter", "all")

@@ -23,6 +23,10 @@ struct ReportPageTests {
         let times = page.matches(of: /<time datetime="[^"]+" title="[^"]+">\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/)
         #expect(times.count == 4, "opened, finished, and the beginning of two charts")
         #expect(page.contains("1 of 2 images, 1 failed, 1 variant each, ") && page.contains("HTTP status 404"))
+        for summary in [/Slowest jobs: the slowest took \d[^<]*/, /Largest downloads: the largest has \d[^<]*/] {
+            let part = try #require(page.firstMatch(of: summary))
+            #expect(page[..<part.range.lowerBound].hasSuffix("<details class=\"part\"><summary>"), "\(part.output)")
+        }
         #expect(try await Self.faults(page, in: scene) == "")
         // SQL has the placeholders of every file.
         let files = try await scene.sql(

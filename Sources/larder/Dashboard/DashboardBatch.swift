@@ -99,6 +99,9 @@ enum DashboardBatch {
         const took = (value) => value === null ? "–" : value < 1000 ? Math.round(value) + " ms"
           : value < 60000 ? (Math.floor(value / 100) / 10).toFixed(1) + " s" : duration(value / 1000);
 
+        /** The ms of a job. */
+        const jobTime = ({ wait, fetch, transcode, store }) => wait + fetch + transcode + store;
+
         function timeSection({ timeline, slotMilliseconds, stages, slowest }) {
           if (timeline.length === 0) return null;
           const bySlot = new Map(timeline.map((row) => [row.slot, row]));
@@ -121,10 +124,12 @@ enum DashboardBatch {
               ["Median", (row) => took(row.p50), "number"], ["95 %", (row) => took(row.p95), "number"],
               ["99 %", (row) => took(row.p99), "number"], ["", (row) => share(row.p99, longest)],
             ], known.map((row) => ({ ...row, name: row.stage })), ""),
-            slowest.length > 0 ? disclosure("Slowest jobs", table("Slowest jobs", [
-              ["URL", (row) => breakable(row.url), "long"], ["Wait", (row) => took(row.wait), "number"], ["Fetch", (row) => took(row.fetch), "number"],
-              ["Transcode", (row) => took(row.transcode), "number"], ["Store", (row) => took(row.store), "number"],
-            ], slowest, "")) : null,
+            slowest.length > 0 ? disclosure(`Slowest jobs: the slowest took ${took(Math.max(...slowest.map(jobTime)))}`,
+              table("Slowest jobs", [
+                ["URL", (row) => breakable(row.url), "long"], ["Time", (row) => took(jobTime(row)), "number"],
+                ["Wait", (row) => took(row.wait), "number"], ["Fetch", (row) => took(row.fetch), "number"],
+                ["Transcode", (row) => took(row.transcode), "number"], ["Store", (row) => took(row.store), "number"],
+              ], slowest, "")) : null,
           ];
         }
 
@@ -152,8 +157,11 @@ enum DashboardBatch {
               ["Variant", (row) => bytes(row.bytes), "number"], ["", (row) => share(row.bytes, top)],
               ["Of the originals", (row) => row.originals > 0 ? (row.bytes * 100 / row.originals).toFixed(1) + " %" : "–", "number"],
             ], variants, "") : null,
-            largest.length > 0 ? disclosure("Largest downloads", table("Largest downloads", [
-              ["URL", (row) => breakable(row.url), "long"], ["Size", (row) => bytes(row.bytes), "number"]], largest, "")) : null,
+            largest.length > 0 ? disclosure(
+              `Largest downloads: the largest has ${bytes(Math.max(...largest.map((row) => row.bytes)))}`,
+              table("Largest downloads", [
+                ["URL", (row) => breakable(row.url), "long"], ["Size", (row) => bytes(row.bytes), "number"],
+              ], largest, "")) : null,
           ];
         }
 

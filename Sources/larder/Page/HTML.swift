@@ -61,6 +61,11 @@ enum HTML {
         return page + "</tbody>\n</table>\n</div>\n"
     }
 
+    /// A part that opens; `content` is markup.
+    static func disclosure(_ summary: String, _ content: String) -> String {
+        "<details class=\"part\"><summary>\(escaped(summary))</summary>\n\(content)</details>\n"
+    }
+
     /// Boxes with a number and its name each.
     static func tiles(_ tiles: [(name: String, value: String, kind: String?)]) -> String {
         var page = "<div class=\"tiles\">\n"

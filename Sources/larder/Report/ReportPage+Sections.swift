@@ -49,8 +49,9 @@ extension ReportPage {
         let slow = statistics.slowest
         guard !slow.isEmpty else { return "" }
         let longest = slow.map(\.total).max() ?? 0
-        return "<h3>Slowest jobs</h3>\n"
-            + HTML.table(
+        return HTML.disclosure(
+            "Slowest jobs: the slowest took \(Self.milliseconds(longest))",
+            HTML.table(
                 "Slowest jobs",
                 [
                     .text("URL"), .number("Time"), .text(""), .number("Wait"), .number("Fetch"), .number("Transcode"),
@@ -62,7 +63,7 @@ extension ReportPage {
                         Self.milliseconds(job.wait), Self.milliseconds(job.fetch), Self.milliseconds(job.transcode),
                         Self.milliseconds(job.store),
                     ]
-                })
+                }))
     }
 
     private var stages: String {
@@ -134,12 +135,14 @@ extension ReportPage {
         }
         guard !statistics.largest.isEmpty else { return page }
         let most = statistics.largest.map(\.bytes).max() ?? 0
-        return page + "<h3>Largest downloads</h3>\n"
-            + HTML.table(
-                "Largest downloads", [.text("URL"), .number("Size"), .text("")],
-                statistics.largest.map {
-                    [Self.url($0.url), ByteCount($0.bytes).text, Chart.bar($0.bytes, of: most)]
-                })
+        return page
+            + HTML.disclosure(
+                "Largest downloads: the largest has \(ByteCount(most).text)",
+                HTML.table(
+                    "Largest downloads", [.text("URL"), .number("Size"), .text("")],
+                    statistics.largest.map {
+                        [Self.url($0.url), ByteCount($0.bytes).text, Chart.bar($0.bytes, of: most)]
+                    }))
     }
 
     var batches: String {
