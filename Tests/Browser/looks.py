@@ -40,4 +40,15 @@ with server, browser() as chromium:
         opened.locator("nav .count").wait_for()
         for where in PAGES + ["batches/1", "batches/5"]:
             look(opened, where)
+    with page(chromium, refusals=(401, 404)) as opened:
+        # An image that the server does not have leaves no room for it.
+        opened.route("**/batch/1/**", lambda route: route.fulfill(status=404))
+        sign_in(opened)
+        go(opened, "batches/1")
+        opened.locator(".images .bare").first.wait_for()
+        height = opened.locator(".images .bare").first.bounding_box()["height"]
+        expect(height < 120, f"an image that is not there takes {height} pixels")
+        for width in WIDTHS:
+            opened.set_viewport_size({"width": width, "height": 900})
+            check_rules(opened, f"images that are not there, {width} px")
 finish()

@@ -18,8 +18,12 @@ def check_gallery(opened):
     """Sorting, the error of a failed image, an animation, and copying."""
     opened.select_option("#order", "failures")
     failed = opened.locator(".item").first
-    expect(failed.locator(".overlay").inner_text() == "failed", "a failed image has no error above it")
+    expect(failed.locator(".state").inner_text() == "failed", "a failed image has no outcome")
     expect("404" in failed.locator(".facts").inner_text(), "a failed image does not say why")
+    expect(failed.locator(".folder").inner_text().startswith("127.0.0.1:"), "a failed image has no URL")
+    expect(failed.locator(".picture").count() == 0, "a failed image has room for a picture")
+    heights = [opened.locator(one).first.bounding_box()["height"] for one in (".item.bare", ".item:not(.bare)")]
+    expect(heights[0] < heights[1] * 3 / 4, f"a tile without a picture is as high as another: {heights}")
     opened.select_option("#order", "url")
     shown = names(opened)
     # The name is the end of the URL, and < sorts before letters.

@@ -1,12 +1,12 @@
 /// The script that shows the newest images of a batch.
 enum DashboardImages {
     static let text = #"""
-        /** Addresses of the images that were loaded, by path; empty while loading and for one that cannot be had. */
+        /** Addresses of the images that were loaded, by path; empty while loading, null for one that cannot be had. */
         const pictures = new Map();
         const mostPictures = 300;
         const shownFormats = ["jpeg", "png", "gif", "webp", "avif"];
 
-        /** An image; an <img> alone would not send the token. */
+        /** An image, null when it cannot be had; an <img> alone would not send the token. */
         function picture(path, alt) {
           if (!pictures.has(path)) {
             pictures.set(path, "");
@@ -16,13 +16,13 @@ enum DashboardImages {
               pictures.delete(oldest);
             }
             authorized(path).then(async (response) => {
-              if (!response.ok) return;
-              pictures.set(path, URL.createObjectURL(await response.blob()));
+              pictures.set(path, response.ok ? URL.createObjectURL(await response.blob()) : null);
               soon(shortestPause);
             }).catch(() => pictures.delete(path));
           }
           const address = pictures.get(path);
-          return address ? make("img", { src: address, alt }) : make("span", { class: "quiet" }, "no image");
+          if (address === null) return null;
+          return address ? make("img", { src: address, alt }) : make("span", { class: "quiet" }, "loading");
         }
 
         /** One figure for each job, with its smallest file. */
@@ -41,9 +41,12 @@ enum DashboardImages {
             const path = ["batch", id, variant, image.job].map(encodeURIComponent).join("/");
             const size = image.width ? `${image.width} × ${image.height}, ` : "";
             const name = image.url.split(/[?#]/)[0].split("/").filter((part) => part).pop() || image.url;
-            return make("figure", {}, picture(path, image.url),
-              make("figcaption", { title: image.url }, make("b", {}, name), make("span", {}, variant),
-                make("span", {}, size + bytes(image.bytes ?? 0))));
+            const view = picture(path, image.url);
+            return make("figure", { class: view ? null : "bare" }, view,
+              make("figcaption", { title: image.url }, view ? null : state("no image"), make("b", {}, name),
+                view ? make("span", {}, variant) : null,
+                view ? make("span", {}, size + bytes(image.bytes ?? 0))
+                  : make("span", { class: "cause" }, "not in the cache here, or not served")));
           }));
         }
 

@@ -147,6 +147,8 @@ enum PageStyle {
           display: block; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
         }
         .images figcaption b { color: var(--text); font-weight: 600; }
+        .images .bare { align-self: start; } .images .bare .state { display: inline-block; font-size: 12px; }
+        .images .bare .cause { white-space: normal; }
         .drop { border: 1px dashed var(--quiet); border-radius: 8px; padding: 8px 12px; }
         textarea[aria-invalid] { border-color: var(--bad); } #preview-error:empty { display: none; }
         .editor label { margin-bottom: 4px; } .editor textarea { display: block; }

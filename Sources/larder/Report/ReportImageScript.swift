@@ -45,17 +45,21 @@ enum ReportImageScript {
           return canvas;
         }
 
-        /** Placeholder, indicator, then the picture, which fades in, or an error: the states of SDWebImage's views. */
+        /**
+         * Placeholder, indicator, then the picture, which fades in, or an error: the states of SDWebImage's views. Null
+         * for an image without any.
+         */
         function picture(item) {
-          const view = make("span", { class: "picture" });
-          if (item.color) view.style.backgroundColor = item.color;
           const canvas = item.hash ? placeholder(item.hash) : null;
-          if (canvas) view.append(canvas);
-          const overlay = (text, kind) => view.append(make("span", { class: "overlay " + (kind || "bad") }, text));
           const file = item.files.find((file) => file.picture);
           // The smallest file of the cache, of a megabyte at most.
           const served = file ? null : item.files.filter((one) => address(one) && one.bytes < 1 << 20)
             .sort((a, b) => a.bytes - b.bytes)[0];
+          if (!canvas && !file && !served) return null;
+          const view = make("span", { class: "picture" });
+          if (item.color) view.style.backgroundColor = item.color;
+          if (canvas) view.append(canvas);
+          const overlay = (text) => view.append(make("span", { class: "overlay bad" }, text));
           if (file || served) {
             const indicator = make("span", { class: "indicator", "aria-hidden": "true" });
             const image = make("img", { alt: "", decoding: "async", loading: file ? null : "lazy" });
@@ -66,8 +70,6 @@ enum ReportImageScript {
             if (item.outcome === 1) overlay("variant failed");
           } else if (item.outcome !== 0) {
             overlay(outcomes[item.outcome]);
-          } else if (!canvas) {
-            overlay("no picture", "quiet");
           }
           if (item.frames > 1) view.append(make("span", { class: "badge" }, `${item.frames} frames`));
           return view;

@@ -35,6 +35,11 @@ enum ReportScript {
           const name = lastPart(url);
           try { return /[\p{C}\p{Z}]/u.test(decodeURIComponent(name).replaceAll(" ", "")) ? name : decodeURIComponent(name); } catch { return name; }
         }
+        /** What is before that part, without `https://`. */
+        function folder(url) {
+          const path = url.split(/[?#]/)[0];
+          return path.slice(0, Math.max(0, path.lastIndexOf(lastPart(url)))).replace(/^https?:\/\//, "");
+        }
         const size = (item) => item.files.reduce((sum, file) => sum + (file.bytes || 0), 0);
         const original = (item) => item.files.find((file) => file.name === "original");
         const variants = (item) => item.files.filter((file) => file.name !== "original" && file.path);
@@ -44,15 +49,22 @@ enum ReportScript {
         const facts = (file) => [file.format, file.width ? `${file.width} × ${file.height}` : null,
           file.bytes === null ? null : bytes(file.bytes), file.unchanged ? "unchanged" : null].filter((part) => part).map((part) => part.replaceAll(" ", "\u00a0")).join(", ");
 
+        /** A picture and what it is; without a picture a low tile with the outcome, the URL and the error. */
         function tile(item) {
+          const view = picture(item);
           const first = original(item), made = variants(item).length;
           const text = item.outcome === 0
             ? [first ? facts(first) : "nothing new", made > 0 ? plural(made, "variant") : null].filter((part) => part).join(", ")
             : item.error || item.files.find((file) => file.error)?.error || outcomes[item.outcome];
-          return make("button", { type: "button", class: "item", title: item.url, onclick: () => open(item) },
-            picture(item),
+          const kind = item.outcome === 1 ? " bad" : "";
+          const state = item.outcome === 0 ? "no picture" : outcomes[item.outcome];
+          return make("button", {
+            type: "button", class: view ? "item" : "item bare", title: item.url, onclick: () => open(item),
+          },
+            view ?? make("span", { class: "state" + kind }, state),
             make("span", { class: "name" }, shortName(item.url)),
-            make("span", { class: "facts" + (item.outcome === 1 ? " bad" : "") }, text));
+            view ? null : make("span", { class: "folder" }, folder(item.url)),
+            make("span", { class: "facts" + kind }, text));
         }
 
         let chosen = items, shown = 0;

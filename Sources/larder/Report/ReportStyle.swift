@@ -60,6 +60,13 @@ enum ReportStyle {
           display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
         }
         .item .facts.bad { color: var(--bad); }
+        .bare { align-self: start; min-height: 118px; }
+        .bare .state { align-self: flex-start; margin: 8px 10px 0; font-size: 12px; }
+        .bare .name { padding-top: 3px; }
+        .bare .folder {
+          margin: 0 10px; font-size: 12px; line-height: 1.3; color: var(--quiet); white-space: nowrap; overflow: hidden;
+          text-overflow: ellipsis;
+        }
         dialog.wide {
           width: min(1080px, 94vw); max-width: none; max-height: 92vh; overflow: auto; padding: 0 20px 20px;
         }
