@@ -184,6 +184,11 @@ BEGIN
         ELSIF kind <> ALL ('{urgent,routine,owner,schedule,webhook,origins}'::text[]) THEN
             RAISE EXCEPTION 'handles: unknown kind of work "%"', kind USING ERRCODE = '22023',
                 HINT = 'urgent, routine, owner, schedule, webhook, origins or end';
+        ELSIF kind = 'origins' AND EXISTS (
+            SELECT FROM larder_data.origin_hold h
+            WHERE h.reason = 'breaker' AND h.since > clock_timestamp() - interval '1 min') THEN
+            -- Each idle worker reads a new hold: one of them may have had a success since.
+            NULL;
         ELSE
             CONTINUE WHEN NOT larder_data.look(kind);
         END IF;

@@ -204,6 +204,22 @@ struct IdleClaimTests {
         #expect(try await look(worker, fixture) == [.end])
     }
 
+    @Test func `the holds are due for each idle worker in the first minute of a breaker's`() async throws {
+        let (fixture, worker) = try await quiet()
+        let other = try await fixture.startWorker("other")
+        try await fixture.sql(
+            """
+            SELECT larder.origin_report_v1(ARRAY['http://a'], ARRAY['breaker'], ARRAY[60000], worker => \(worker.id))
+            """)
+        #expect(try await fixture.value("SELECT reason FROM larder_data.origin_hold") == "breaker")
+        for _ in 0..<2 {
+            #expect(try await look(worker, fixture).contains(.origins))
+            #expect(try await look(other, fixture).contains(.origins))
+        }
+        try await fixture.sql("UPDATE larder_data.origin_hold SET since = now() - interval '61 s'")
+        #expect(try await look(worker, fixture).contains(.origins) == false)
+    }
+
     @Test func `statements for the owner are due for a login that may act as the owner`() async throws {
         let (fixture, worker) = try await quiet()
         try await fixture.sql(
