@@ -258,7 +258,7 @@ struct DatabaseFaultTests {
         try await fixture.expectSound()
     }
 
-    @Test func `who creates the day's partitions and stays open is named`() async throws {
+    @Test func `a transaction that creates the day's partitions and stays open is named`() async throws {
         let fixture = try await QueueFixture.make()
         try await sleepForWeeks(fixture)
         let holder = fixture.otherConnection()

@@ -1,7 +1,7 @@
 internal import ImageModel
 
-/// Which outputs of a plan are drawn, and which are finished: it tells what to draw next, how long that takes, and
-/// whose pixels are held. The plan estimates by it, and the work goes by it.
+/// The outputs of a plan that are drawn, and those that are finished. What is to be drawn next, how long that takes and
+/// whose pixels are held follow from these, in the estimates of the plan as in the work.
 struct OutputProgress: Sendable {
     /// Nil for one that cannot be made.
     private let outputs: [PlannedOutput?]
