@@ -49,7 +49,7 @@ final class QueueFixture: Sendable {
     /// For callers whose sessions are broken again and again.
     var patientConfiguration: PostgresJobQueue.Configuration {
         var retrying = configuration
-        retrying.maxWait = .seconds(60)
+        retrying.maxWait = .seconds(240)
         return retrying
     }
 
