@@ -10,7 +10,6 @@ struct JobLine: Encodable {
         if let file = files.first(where: { $0.name == nil && $0.path != nil }) {
             original = ["key": file.key, "path": file.path]
             if let isUnchanged = file.unchanged { original?["unchanged"] = isUnchanged }
-            if let digest = file.digest { original?["digest"] = digest }
         }
         let variants = files.filter { $0.name != nil }.map { file -> JSONObject in
             ["name": file.name, "key": file.key, "path": file.path, "error": file.error]
