@@ -128,6 +128,15 @@ LANGUAGE sql STABLE BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION larder_data.up_since IS 'Since when the server accepts heartbeats.';
 
+-- Workers send a heartbeat three times in a lease, so leases end in an outage that is shorter than one.
+CREATE FUNCTION larder_data.was_away(due timestamptz) RETURNS boolean
+LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT isfinite(due) AND due + s.lease_ms * interval '1 ms' * 2 / 3 < clock_timestamp()
+    FROM larder_data.settings s;
+END;
+COMMENT ON FUNCTION larder_data.was_away IS
+    'Whether no worker has reached the server for so long that leases have ended. due: when the task rescue was due.';
+
 -- Nor is an outage of the network or of a pooler, which the server does not notice. While it lasts no worker runs the
 -- task rescue: a worker whose lease had not ended by then is given another one.
 CREATE FUNCTION larder_data.lease_end(heartbeat_at timestamptz, lease_ms int, up timestamptz) RETURNS timestamptz

@@ -117,11 +117,8 @@ BEGIN
     UPDATE larder_data.server s SET timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8), since = clock_timestamp()
     WHERE s.timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8);
     up := larder_data.up_since();
-    -- Workers send a heartbeat three times in a lease, so leases end in a shorter outage than one.
     UPDATE larder_data.server s SET away_from = t.was_due_at, away_until = clock_timestamp()
-    FROM larder_data.current_task t, larder_data.settings g
-    WHERE t.task = 'rescue' AND isfinite(t.was_due_at)
-      AND t.was_due_at + g.lease_ms * interval '1 ms' * 2 / 3 < clock_timestamp();
+    FROM larder_data.current_task t WHERE t.task = 'rescue' AND larder_data.was_away(t.was_due_at);
     -- After the clock was set back, a heartbeat in the future would keep a dead worker alive.
     UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
         SELECT w.id FROM larder_data.live_worker w, LATERAL (

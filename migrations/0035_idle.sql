@@ -26,6 +26,8 @@ BEGIN
         up := larder_data.up_since();
         RETURN EXISTS (
                 SELECT FROM larder_data.server s WHERE s.timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8))
+            -- Also when no lease has ended yet: what counts as run here is no outage for the next run.
+            OR (SELECT larder_data.was_away(t.next_at) FROM larder_data.current_task t WHERE t.task = 'rescue')
             OR EXISTS (
                 SELECT FROM larder_data.live_worker w
                 WHERE w.rescued_at IS NULL AND (w.stopped_at IS NOT NULL

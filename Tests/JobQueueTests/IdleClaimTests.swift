@@ -220,6 +220,19 @@ struct IdleClaimTests {
         #expect(try await look(worker, fixture).contains(.origins) == false)
     }
 
+    @Test func `the end of an outage is left to maintenance, also when no lease has ended yet`() async throws {
+        let (fixture, worker) = try await quiet()
+        try await fixture.sql(
+            "UPDATE larder_data.maintenance SET next_at = '-infinity' WHERE task IN ('rescue', 'look_urgent')")
+        #expect(try await worker.claimIdle(upTo: 1, from: .queue("default"), handling: [.urgent]).due.isEmpty)
+        try await fixture.sql("UPDATE larder_data.maintenance SET next_at = '-infinity' WHERE task = 'look_urgent'")
+        try await fixture.sql(
+            "UPDATE larder_data.maintenance SET next_at = now() - interval '1 h' WHERE task = 'rescue'")
+        #expect(try await worker.claimIdle(upTo: 1, from: .queue("default"), handling: [.urgent]).due == [.urgent])
+        try await maintain(fixture)
+        #expect(try await fixture.value("SELECT away_until - away_from > '59 min' FROM larder_data.server") == "t")
+    }
+
     @Test func `statements for the owner are due for a login that may act as the owner`() async throws {
         let (fixture, worker) = try await quiet()
         try await fixture.sql(

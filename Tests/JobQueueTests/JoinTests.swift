@@ -75,6 +75,32 @@ struct JoinTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a URL that an open transaction has inserted keeps a hundred items from new jobs at most`() async throws
+    {
+        let fixture = try await QueueFixture.make()
+        let urls = (1...150).map { "http://a/\($0)" }
+        try await fixture.enqueue(urls, batch: "first")
+        let joiner = fixture.otherConnection(), holder = fixture.otherConnection()
+        _ = try await joiner.rows("BEGIN")
+        _ = try await joiner.rows(
+            "SELECT count(*) FROM larder.enqueue_many($1, batch => 'second')", [.texts(urls)])
+        #expect(try await fixture.queue.cancel(.name("first")) == 150)
+        _ = try await joiner.rows("COMMIT")
+        for statement in ["BEGIN", "SELECT FROM larder.enqueue('http://a/7', batch => 'third')"] {
+            _ = try await holder.rows(statement)
+        }
+        try await fixture.queue.maintain(force: true)
+        // A portion of a hundred and one of the rest, in any order.
+        let renewed = try await fixture.value("SELECT count(*) FROM larder_data.job")
+        #expect(["50", "100"].contains(renewed))
+        _ = try await holder.rows("COMMIT")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.job") == "150")
+        #expect(try await fixture.queue.progress(of: .name("second")).open == 150)
+        for connection in [joiner, holder] { await connection.close() }
+        try await fixture.expectSound()
+    }
+
     @Test func `an open transaction that joins jobs delays neither workers nor operators, and loses nothing`()
         async throws
     {
