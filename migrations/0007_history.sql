@@ -148,6 +148,7 @@ BEGIN
         PERFORM FROM larder_data.task t WHERE t.task = 'partitions' FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
             PERFORM larder_data.maintenance_partitions();
+            RETURN;
         ELSIF clock_timestamp() > deadline THEN
             PERFORM larder_data.raise_locked('the table of today''s records', 'larder_data.task');
         ELSE
