@@ -6,9 +6,9 @@ struct SourceImage: ~Copyable {
     let file: SourceFile
     let header: SourceHeader
     /// The fields that a variant may keep.
-    private(set) var copyright = KeptMetadata()
+    let copyright: KeptMetadata
     /// The profile of its colours when they are not sRGB's.
-    private(set) var profile: [UInt8]?
+    let profile: [UInt8]?
     /// Nil unless the header says that there are planes, and after they have been decoded.
     var planes: (any PlaneReader & ~Copyable)?
 
@@ -16,28 +16,27 @@ struct SourceImage: ~Copyable {
     ///
     /// - Throws: `TranscodeError` 1001, 202, 203, 204.
     init(_ file: consuming SourceFile, _ limits: TranscodeLimits) throws(TranscodeError) {
-        var header = try Self.header(file.bytes, limits, &copyright, &profile)
-        planes = Self.planes(&header, profile, file.bytes)
-        self.header = header
+        let read = try Self.read(file.bytes, limits)
+        var header = read.header
+        planes = Self.planes(&header, read.profile, file.bytes)
+        (self.header, copyright, profile) = (header, read.copyright, read.profile)
         self.file = file
     }
 
-    private static func header(
-        _ bytes: UnsafeRawBufferPointer, _ limits: TranscodeLimits, _ copyright: inout KeptMetadata,
-        _ profile: inout [UInt8]?
-    ) throws(TranscodeError) -> SourceHeader {
+    /// What libvips reads.
+    private static func read(
+        _ bytes: UnsafeRawBufferPointer, _ limits: TranscodeLimits
+    ) throws(TranscodeError) -> (header: SourceHeader, copyright: KeptMetadata, profile: [UInt8]?) {
         let format = try format(bytes, limits)
-        let header: SourceHeader
+        let found: (header: SourceHeader, copyright: KeptMetadata, profile: [UInt8]?)
         do throws(CodecFailure) {
             let opened = try LibvipsImage(format, bytes)
-            header = try opened.header(format, bytes)
-            copyright = KeptMetadata(copyrightOf: opened)
-            profile = opened.profileToApply
+            found = (try opened.header(format, bytes), KeptMetadata(copyrightOf: opened), opened.profileToApply)
         } catch {
             throw error.as(.undecodable, "the \(format.name) cannot be read")
         }
-        try limits.check(header)
-        return header
+        try limits.check(found.header)
+        return found
     }
 
     /// Opens the file for its planes, and says in the header that there are some.

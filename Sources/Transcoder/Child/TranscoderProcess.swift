@@ -114,7 +114,6 @@ private struct ChildServer: ~Copyable {
         _ wanted: [(variant: Variant, output: OutputDescriptor)], _ watermarks: WatermarkImages,
         _ reply: inout ChildReply
     ) throws(TranscodeError) {
-        var source = source
         let header = source.header
         var limits = request.limits
         // Only libvips' path has red, green and blue.

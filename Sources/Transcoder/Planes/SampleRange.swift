@@ -10,9 +10,9 @@ struct SampleRange: Sendable, Hashable {
     /// 16 to 240, as in WebP.
     static let limitedChroma = SampleRange(scale: 224 / 255, offset: 128 - 128 * 224 / 255)
 
-    /// What the samples of this range times `scale`, plus `offset`, are in another range.
-    func conversion(to range: SampleRange) -> SampleRange {
+    /// The factor, and the number that is added then, which convert bytes of this range to another one.
+    func conversion(to range: SampleRange) -> (scale: Float, offset: Float) {
         let scale = range.scale / scale
-        return SampleRange(scale: scale, offset: range.offset - offset * scale)
+        return (scale, range.offset - offset * scale)
     }
 }
