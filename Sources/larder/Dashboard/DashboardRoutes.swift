@@ -166,7 +166,7 @@ extension DashboardRoute {
     /// The most failures of a page, and of a change in bulk.
     static let failuresOfPage = 200
     /// The jobs that a sample of a batch looks at, and those whose files it reads, which takes longer.
-    private static let jobsOfSample = 1_000, jobsOfFiles = 250
+    private static let jobsOfSample = 500, jobsOfFiles = 250
     static let failureFilter: [DashboardRoute.Field] = [
         .optionalNumber("batch"), .optionalText("domain"), .optionalNumber("code"), .optionalText("origin"),
         .optionalText("text"),
