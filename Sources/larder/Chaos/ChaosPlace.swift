@@ -10,6 +10,7 @@ final class ChaosPlace: Sendable {
     /// A small file system and the file that fills it.
     struct Disk: Sendable {
         let path: String
+        let device: dev_t
         var ballast: String { path + "/ballast" }
     }
 
@@ -71,21 +72,28 @@ final class ChaosPlace: Sendable {
             for (directory, size) in wanted {
                 _ = try Shell.output("mount -t tmpfs -o size=\(size)m,mode=0755 larder-chaos '\(directory)'")
             }
-            return wanted.map(\.0)
+            return wanted.map { directory, _ in
+                var status = stat()
+                stat(directory, &status)
+                return Disk(path: directory, device: status.st_dev)
+            }
         }
-        databaseDisk = hasDatabase ? Disk(path: mounted[0]) : nil
-        cacheDisk = mounted.last.map(Disk.init)
+        databaseDisk = hasDatabase ? mounted[0] : nil
+        cacheDisk = mounted.last
     }
 
-    /// Writes until the file system is full.
+    /// Writes until the file system is full. Deleting the directory from outside unmounts it, and the same path is then
+    /// on the machine's own disk, where nothing is written.
     func fill(_ disk: Disk) async {
         await thread.run {
             let descriptor = open(disk.ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { return }
+            defer { close(descriptor) }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_dev == disk.device else { return }
             let portion = [UInt8](repeating: 0, count: 1 << 20)
             // Smaller portions at the end, so that not a page is left.
             for size in [1 << 20, 1 << 12] { while Glibc.write(descriptor, portion, size) > 0 {} }
-            close(descriptor)
         }
     }
 
