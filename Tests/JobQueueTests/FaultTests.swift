@@ -164,8 +164,12 @@ struct DatabaseFaultTests {
         // On a busy machine a call of maintenance collides ten times, after which the caller decides.
         @Sendable func maintain(_ queue: PostgresJobQueue, force: Bool) async throws {
             while true {
-                do { _ = try await queue.maintain(force: force) } catch where error.sqlState == "40001" { continue }
-                return
+                do {
+                    _ = try await queue.maintain(force: force)
+                    return
+                } catch {
+                    guard error.sqlState == "40001" else { throw error }
+                }
             }
         }
         try await withThrowingTaskGroup(of: Int.self) { group in
