@@ -177,18 +177,20 @@ struct SandboxTests {
 
     @Test func `no corrupt message crashes a reader`() throws {
         var random = SeededRandom(7)
-        let request = ChildRequest(number: 1, operation: .transcode, limits: TranscodeLimits())
+        let setup = ChildSetup(limits: TranscodeLimits(), sandbox: .required)
+        let request = ChildRequest(number: 1, operation: .transcode)
         let made = TranscodedVariant(format: .jpeg, width: 1, height: 1, bytes: 1, copied: false)
         var reply = ChildReply(header: SourceHeader(format: .jpeg, width: 8, height: 8))
         reply.outcomes = [.made(made), .failed(TranscodeError(.encode, "no", signal: 6))]
-        for sample in [try request.message(), try reply.message(), try ChildGrant(number: 1).message()] {
+        for sample in [try setup.message(), try request.message(), try reply.message()] {
             for _ in 0..<300 {
                 let bytes = Mutation.random(of: sample, beside: sample, &random)
+                _ = try? ChildSetup(message: bytes)
                 _ = try? ChildRequest(message: bytes)
                 _ = try? ChildReply(message: bytes)
             }
         }
-        #expect(try ChildRequest(message: request.message()).limits == request.limits)
+        #expect(try ChildSetup(message: setup.message()).limits == setup.limits)
         #expect(try ChildReply(message: reply.message()).outcomes.map(\.error?.code) == [nil, .encode])
         #expect(throws: TranscodeError.self) { try ChildReply(message: []) }
         #expect(throws: TranscodeError.self) { try ChildRequest(message: Array("null".utf8)) }

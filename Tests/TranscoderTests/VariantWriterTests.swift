@@ -87,8 +87,8 @@ struct VariantWriterTests {
         let plan = DecodePlan(
             SourceHeader(format: .jpeg, width: 2000, height: 2000, orientation: 1), variants: parsed, scale: 1,
             limits: limits, writable: [.jpeg, .webp, .png])
-        let request = ChildRequest(number: 1, operation: .transcode, limits: limits), work = image.work
-        return (plan, VariantWriter(plan, image, request, started: .zero, clock: { work.time }))
+        let work = image.work
+        return (plan, VariantWriter(plan, image, limits, started: .zero, clock: { work.time }))
     }
 
     private let small = #""thumbnail":{"width":100,"height":100},"quality":7"#

@@ -1,10 +1,19 @@
 private import FoundationEssentials
 internal import ImageModel
 
+/// The first message to a child: what is the same for all its requests.
+struct ChildSetup: Codable, Sendable {
+    /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
+    static let version = 9
+
+    var version = ChildSetup.version
+    let limits: TranscodeLimits
+    /// Whether an image is refused where the kernel lacks a part of the sandbox.
+    let sandbox: SandboxPolicy
+}
+
 /// A request from the pool to a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
-    /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
-    static let version = 8
     /// The longest message, far above 32 variants of 16 transformers each.
     static let maxLength = 192 << 10
     /// A child requests a grant from the pool for an image that needs more memory than this.
@@ -23,37 +32,33 @@ struct ChildRequest: Codable, Sendable {
         case sandbox
     }
 
-    var version = ChildRequest.version
     /// Repeated in the reply.
     let number: UInt64
     let operation: Operation
-    var variants: [JSONValue] = []
+    /// The variants as a JSON list. Images of one pipeline have the same text, which a child parses once.
+    var variants = "[]"
     var scale = 1.0
     var options: TranscodeRequest.Options = []
     var wantsDigest = false
     var wantsRawRGBA = false
     /// The names of the watermarks, whose descriptors follow those of the outputs.
     var watermarks: [String] = []
-    var limits: TranscodeLimits
-    /// Whether an image is refused where the kernel lacks a part of the sandbox.
-    var sandbox = SandboxPolicy.required
+    /// Takes the place of that in the limits of the setup, unless nil.
+    var scaleDownBytes: Int?
 }
 
 extension ChildRequest {
-    init(
-        _ operation: Operation, number: UInt64, _ request: TranscodeRequest?,
-        _ configuration: TranscoderPool.Configuration
-    ) {
-        self.init(
-            number: number, operation: operation, limits: configuration.limits, sandbox: configuration.sandbox)
+    /// - Parameter variants: those of `request` as JSON.
+    init(_ operation: Operation, number: UInt64, _ request: TranscodeRequest?, variants: String) {
+        self.init(number: number, operation: operation)
         guard let request else { return }
-        variants = request.variants.map(\.json)
+        self.variants = variants
         scale = request.scale
         options = request.options
         wantsDigest = request.wantsDigest
         wantsRawRGBA = request.wantsRawRGBA
         watermarks = request.watermarks
-        self.limits.scaleDownBytes = request.scaleDownBytes ?? configuration.limits.scaleDownBytes
+        scaleDownBytes = request.scaleDownBytes
     }
 }
 
@@ -105,7 +110,9 @@ struct ChildReply: Codable, Sendable {
 
     /// Why the request failed as a whole.
     var failure: TranscodeError?
+    /// Of a probe or a plan.
     var header: SourceHeader?
+    /// Those of all variants where they differ from the messages before, otherwise empty.
     var outcomes: [Outcome] = []
     var digest: ImageDigest?
     /// The formats that this machine can write, for a plan.

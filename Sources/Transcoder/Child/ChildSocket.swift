@@ -5,6 +5,7 @@ internal import ImageModel
 /// The child's end of the socket.
 struct ChildSocket: ~Copyable {
     let descriptor: Int32
+    private let room = MessageRoom()
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
@@ -13,14 +14,12 @@ struct ChildSocket: ~Copyable {
     /// The next message and its descriptors, which the caller closes; nil after the pool closed its end, or when a
     /// message cannot be received.
     func receive() -> (message: [UInt8], descriptors: [Int32])? {
-        var message = [UInt8](repeating: 0, count: ChildRequest.maxLength)
         var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1 + Pipeline.watermarkLimit)
         var count = Int32(descriptors.count)
-        let length = message.withUnsafeMutableBytes {
-            larder_receive_descriptors(descriptor, $0.baseAddress, $0.count, &descriptors, &count)
-        }
+        let length = larder_receive_descriptors(
+            descriptor, room.bytes.baseAddress, room.bytes.count, &descriptors, &count)
         guard length > 0 else { return nil }
-        return (Array(message.prefix(length)), Array(descriptors.prefix(Int(count))))
+        return (Array(room.bytes.prefix(length)), Array(descriptors.prefix(Int(count))))
     }
 
     /// Sends a message; false after the pool closed its end.

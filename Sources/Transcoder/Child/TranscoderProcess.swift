@@ -18,7 +18,7 @@ public enum TranscoderProcess {
     }
 }
 
-/// Answers one request after another. The first one brings the limits; the child then enters the sandbox.
+/// Receives the setup, enters the sandbox, and answers one request after another.
 private struct ChildServer: ~Copyable {
     let socket: ChildSocket
     var sandbox: Sandbox
@@ -27,21 +27,23 @@ private struct ChildServer: ~Copyable {
     var started = Duration.zero
     /// The variants of the current request that a library failed to draw.
     var failedDrawings: Set<Int> = []
+    /// The variants of the last request, parsed.
+    var last: (text: String, variants: [Variant]) = ("[]", [])
 
     mutating func serve() -> Int32 {
+        guard let (message, _) = socket.receive() else { return ChildExit.done }
+        guard let setup = try? ChildSetup(message: message), setup.version == ChildSetup.version,
+            sandbox.enter(setup.limits, socket: socket.descriptor),
+            larder_exit_on_hangup(socket.descriptor, ChildExit.orphaned) == 0
+        else { return ChildExit.unfit }
         while true {
             guard let (message, descriptors) = socket.receive() else { return ChildExit.done }
             defer { for descriptor in descriptors { close(descriptor) } }
-            guard let request = try? ChildRequest(message: message), request.version == ChildRequest.version else {
-                return ChildExit.unfit
-            }
-            if sandbox.level == nil {
-                guard sandbox.enter(request.limits, socket: socket.descriptor),
-                    larder_exit_on_hangup(socket.descriptor, ChildExit.orphaned) == 0
-                else { return ChildExit.unfit }
-            }
+            guard let request = try? ChildRequest(message: message) else { return ChildExit.unfit }
             started = ProcessorClock.now
-            var reply = answer(request, descriptors)
+            var limits = setup.limits
+            if let bytes = request.scaleDownBytes { limits.scaleDownBytes = bytes }
+            var reply = answer(request, limits, setup.sandbox, descriptors)
             reply.processorTime = ProcessorClock.now - started
             (reply.residentBytes, reply.peakResidentBytes) = sandbox.resident
             let last = ChildMessage(number: request.number, content: .reply(reply))
@@ -49,49 +51,47 @@ private struct ChildServer: ~Copyable {
         }
     }
 
-    private mutating func answer(_ request: ChildRequest, _ descriptors: [Int32]) -> ChildReply {
+    private mutating func answer(
+        _ request: ChildRequest, _ limits: TranscodeLimits, _ policy: SandboxPolicy, _ descriptors: [Int32]
+    ) -> ChildReply {
         var reply = ChildReply()
         reply.sandbox = sandbox.level
         failedDrawings = []
-        VipsLibrary.allow(request.limits.formats)
+        VipsLibrary.allow(limits.formats)
         do throws(TranscodeError) {
             switch request.operation {
             case .sandbox: break
             case .selfTest:
-                reply.codecs = CodecReport.measured(accepted: request.limits.formats)
+                reply.codecs = CodecReport.measured(accepted: limits.formats)
                 reply.codecs?.sandboxLevel = sandbox.level ?? .limitsOnly
                 reply.codecs?.sandbox = SandboxTest.results(memoryIsLimited: sandbox.limitsMemory)
             case .transcode, .probe, .plan:
-                try request.sandbox.check(sandbox.level)
-                try process(request, descriptors, &reply)
+                try policy.check(sandbox.level)
+                try process(request, limits, descriptors, &reply)
             }
         } catch {
             reply.failure = error
         }
         if reply.hasCodecFailure(failedDrawings), sandbox.isOutOfMemory(reply.header) {
-            reply.blameMemory(failedDrawings, limit: request.limits.memoryBytes)
+            reply.blameMemory(failedDrawings, limit: limits.memoryBytes)
+        } else {
+            reply.outcomes = []
         }
+        if request.operation == .transcode { reply.header = nil }
         reply.mustRecycle = sandbox.mustRecycle
         return reply
     }
 
     private mutating func process(
-        _ request: ChildRequest, _ descriptors: [Int32], _ reply: inout ChildReply
+        _ request: ChildRequest, _ limits: TranscodeLimits, _ descriptors: [Int32], _ reply: inout ChildReply
     ) throws(TranscodeError) {
-        let count = request.operation == .transcode ? request.variants.count + 1 + request.watermarks.count : 1
+        let variants = try parsed(request.variants)
+        let count = request.operation == .transcode ? variants.count + 1 + request.watermarks.count : 1
         guard let source = descriptors.first, descriptors.count == count else {
             throw TranscodeError(.died, "the number of descriptors is not that of the variants")
         }
-        var variants: [Variant] = []
-        for (index, json) in request.variants.enumerated() {
-            do throws(VariantError) {
-                variants.append(try Variant(json, path: "$.variants[\(index)]"))
-            } catch {
-                throw TranscodeError(.transform, error.description)
-            }
-        }
         sandbox.beginImage()
-        let image = try SourceImage(try SourceFile(descriptor: source), request.limits), header = image.header
+        let image = try SourceImage(try SourceFile(descriptor: source), limits), header = image.header
         reply.header = header
         guard request.operation != .probe else { return }
         reply.writable = writable.formats(
@@ -101,21 +101,38 @@ private struct ChildServer: ~Copyable {
         guard request.operation == .transcode else { return }
         let outputs = descriptors.dropFirst().prefix(variants.count).map(OutputDescriptor.init)
         let marks = zip(request.watermarks, descriptors.suffix(request.watermarks.count))
-        let watermarks = WatermarkImages(Dictionary(marks, uniquingKeysWith: { one, _ in one }), request.limits)
+        let watermarks = WatermarkImages(Dictionary(marks, uniquingKeysWith: { one, _ in one }), limits)
         try transcode(
-            request, image, zip(variants, outputs).map { (variant: $0, output: $1) }, watermarks, &reply)
+            request, limits, image, zip(variants, outputs).map { (variant: $0, output: $1) }, watermarks, &reply)
+    }
+
+    private mutating func parsed(_ text: String) throws(TranscodeError) -> [Variant] {
+        if text == last.text { return last.variants }
+        var variants: [Variant] = []
+        do throws(VariantError) {
+            guard case .array(let list) = try JSONValue.parse(Array(text.utf8)) else {
+                throw VariantError(path: "$.variants", message: "is no list")
+            }
+            for (index, json) in list.enumerated() {
+                variants.append(try Variant(json, path: "$.variants[\(index)]"))
+            }
+        } catch {
+            throw TranscodeError(.transform, error.description)
+        }
+        last = (text, variants)
+        return variants
     }
 
     /// Makes every variant and writes it to its output.
     ///
     /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
     private mutating func transcode(
-        _ request: ChildRequest, _ source: consuming SourceImage,
+        _ request: ChildRequest, _ limits: TranscodeLimits, _ source: consuming SourceImage,
         _ wanted: [(variant: Variant, output: OutputDescriptor)], _ watermarks: WatermarkImages,
         _ reply: inout ChildReply
     ) throws(TranscodeError) {
         let header = source.header
-        var limits = request.limits
+        var limits = limits
         // Only libvips' path has red, green and blue.
         if request.wantsRawRGBA { limits.allowsPlanes = false }
         let chosen = wanted.map { $0.variant.drawn(of: header, request.options) }
@@ -137,7 +154,7 @@ private struct ChildServer: ~Copyable {
             if case .failure(let error) = plan.outputs[number] { results[index] = .failure(error) }
         }
         for (index, result) in results { try tell(.finished(index, ChildReply.Outcome(result)), request) }
-        var writer = VariantWriter(plan, image, request, started: started)
+        var writer = VariantWriter(plan, image, limits, wantsRawRGBA: request.wantsRawRGBA, started: started)
         for number in plan.encodingOrder {
             let index = drawn[number]
             let result = Result { () throws(TranscodeError) in try writer.write(number, to: wanted[index].output) }

@@ -25,16 +25,16 @@ struct VariantWriter {
     ///   - started: when the request began, by `clock`.
     ///   - clock: the processor time of this process.
     init(
-        _ plan: DecodePlan, _ image: any DecodedImage, _ request: ChildRequest, started: Duration,
-        clock: @escaping () -> Duration = { ProcessorClock.now }
+        _ plan: DecodePlan, _ image: any DecodedImage, _ limits: TranscodeLimits, wantsRawRGBA: Bool = false,
+        started: Duration, clock: @escaping () -> Duration = { ProcessorClock.now }
     ) {
         self.plan = plan
         self.image = image
         progress = plan.progress
-        limits = request.limits
+        self.limits = limits
         self.started = started
         self.clock = clock
-        wantsRawRGBA = request.wantsRawRGBA
+        self.wantsRawRGBA = wantsRawRGBA
     }
 
     /// Draws, encodes and writes one output, after the one that has the same bytes.

@@ -14,6 +14,14 @@ struct ChildProgress {
         outcomes[variant] = outcome
     }
 
+    /// The reply of a child, with what it has said before: the header, and the outcomes unless the reply replaces them.
+    func completed(_ reply: ChildReply) -> ChildReply {
+        var reply = reply
+        reply.header = reply.header ?? header
+        if reply.outcomes.isEmpty { reply.outcomes = outcomes.compactMap(\.self) }
+        return reply
+    }
+
     /// The reply for a child that was lost after it had decoded the image: what it finished, and the error for the
     /// other variants. Nil when it was lost before; the error is then the image's.
     ///

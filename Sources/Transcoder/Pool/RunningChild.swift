@@ -28,6 +28,7 @@ struct RunningChild: ~Copyable {
     var process: ChildProcess
     var served = 0
     private let socket: Int32
+    private let room = MessageRoom()
     private let errors: ChildErrors
 
     /// Starts a process.
@@ -81,12 +82,9 @@ struct RunningChild: ~Copyable {
             // waits are not a busy loop.
             let milliseconds = min(left, max(spare / 4, .milliseconds(10))) / .milliseconds(1) + 1
             guard Glibc.poll(&watched, 1, Int32(min(milliseconds, 1e9))) > 0 else { continue }
-            var message = [UInt8](repeating: 0, count: ChildRequest.maxLength)
             var none = Int32(0)
-            let length = message.withUnsafeMutableBytes {
-                larder_receive_descriptors(socket, $0.baseAddress, $0.count, nil, &none)
-            }
-            return length > 0 ? .message(Array(message.prefix(length))) : .closed
+            let length = larder_receive_descriptors(socket, room.bytes.baseAddress, room.bytes.count, nil, &none)
+            return length > 0 ? .message(Array(room.bytes.prefix(length))) : .closed
         }
     }
 

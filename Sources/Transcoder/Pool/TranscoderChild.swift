@@ -35,6 +35,8 @@ actor TranscoderChild {
     private nonisolated let slot = Locked(ChildSlot())
     private var process: RunningChild?
     private var requests: UInt64 = 0
+    /// The variants of the last request, and their text in it.
+    private var last: (variants: [Variant], text: String) = ([], "[]")
     private var budget: RunningChild.Budget?
     private var progress = ChildProgress(variants: 0)
 
@@ -86,7 +88,8 @@ actor TranscoderChild {
         do throws(TranscodeError) {
             requests += 1
             progress = ChildProgress(variants: request?.variants.count ?? 0)
-            let message = try ChildRequest(operation, number: requests, request, configuration).message()
+            let variants = text(of: request?.variants ?? [])
+            let message = try ChildRequest(operation, number: requests, request, variants: variants).message()
             guard message.count <= ChildRequest.maxLength else {
                 return .failure(TranscodeError(.transform, "the variants are too long for one message"))
             }
@@ -119,23 +122,34 @@ actor TranscoderChild {
         }
     }
 
+    /// The variants as JSON.
+    private func text(of variants: [Variant]) -> String {
+        if variants != last.variants { last = (variants, JSONValue.array(variants.map(\.json)).canonicalText) }
+        return last.text
+    }
+
     /// Sends the request. A process that died while it was idle is replaced: no image killed it.
     private func send(_ message: [UInt8], _ descriptors: [Int32]) throws(TranscodeError) {
         for isLast in [false, true] {
-            try start()
+            let setup = try start()
             slot.withLock { $0.state = .sending }
             // Later interrupts find the state `sending`; earlier ones are seen here.
             if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
             budget = process?.budget(configuration.limits)
-            if process?.send(message, descriptors) == true { return }
+            let isReady = setup.map { process?.send($0, []) == true } ?? true
+            if isReady, process?.send(message, descriptors) == true { return }
             let failure = errno
             discard()
             if isLast { throw TranscodeError.noChild("the child cannot be reached", failure) }
         }
     }
 
-    private func start() throws(TranscodeError) {
-        guard process == nil else { return }
+    /// Starts a process where there is none.
+    ///
+    /// - Returns: the first message to it; nil where it runs already.
+    private func start() throws(TranscodeError) -> [UInt8]? {
+        guard process == nil else { return nil }
+        let setup = try ChildSetup(limits: configuration.limits, sandbox: configuration.sandbox).message()
         let started = try RunningChild(configuration)
         let id = started.process.processID
         process = consume started
@@ -148,6 +162,7 @@ actor TranscoderChild {
             discard()
             throw TranscodeError(.cancelled, "the transcoders are shut down")
         }
+        return setup
     }
 
     /// The reply to the current request. Memory that the child requests is granted when enough is free.
@@ -156,7 +171,7 @@ actor TranscoderChild {
         defer { if granted > 0 { memory.release(granted) } }
         while true {
             switch try receive() {
-            case .reply(let reply): return reply
+            case .reply(let reply): return progress.completed(reply)
             case .decoded(let header): progress.header = header
             case .finished(let variant, let outcome): progress.finish(variant, outcome)
             case .wantsMemory(let bytes):

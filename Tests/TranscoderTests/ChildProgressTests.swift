@@ -1,0 +1,36 @@
+import ImageModel
+import Testing
+
+@testable import Transcoder
+
+/// What the pool puts together from the messages of a child.
+struct ChildProgressTests {
+    private let header = SourceHeader(format: .jpeg, width: 8, height: 6)
+
+    /// A child that has said its header and finished two variants.
+    private var progress: ChildProgress {
+        var progress = ChildProgress(variants: 2)
+        progress.header = header
+        progress.finish(1, .failed(TranscodeError(.encode, "")))
+        progress.finish(0, .made(TranscodedVariant(format: .webp, width: 4, height: 3, bytes: 5, copied: false)))
+        return progress
+    }
+
+    @Test func `a reply without outcomes has those of the messages before it`() {
+        let reply = progress.completed(ChildReply())
+        #expect(reply.header == header && reply.outcomes.map { $0.error?.code } == [nil, .encode])
+    }
+
+    @Test func `outcomes of a reply replace those of the messages before it`() {
+        var last = ChildReply()
+        last.outcomes = [.failed(TranscodeError(.memory, "")), .failed(TranscodeError(.memory, ""))]
+        #expect(progress.completed(last).outcomes.map { $0.error?.code } == [.memory, .memory])
+    }
+
+    @Test func `an outcome that no message had is missing`() {
+        var progress = ChildProgress(variants: 3)
+        progress.finish(2, .failed(TranscodeError(.encode, "")))
+        progress.finish(3, .failed(TranscodeError(.encode, "")))
+        #expect(progress.completed(ChildReply()).outcomes.count == 1)
+    }
+}
