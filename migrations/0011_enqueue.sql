@@ -335,7 +335,7 @@ BEGIN
     early := larder_data.answer_at_once(template, urls, ids.keys, fresh_for,
         CASE WHEN fresh_for IS NOT NULL THEN larder_data.find_cache(enqueue_many.cache_id) END);
     put := larder_data.put_jobs(template, nullif(greatest(enqueue_many.run_at, now()), now()), urls, early.left_keys,
-        ids.origin_ids, metas);
+        ids.origin_ids, metas, current_setting('transaction_isolation') <> 'serializable');
     SELECT count(*) AS total, count(*) FILTER (WHERE a.key IS NULL) AS invalid,
         count(*) FILTER (WHERE a.early = 'blocked') AS blocked, count(*) FILTER (WHERE a.early = 'fresh') AS fresh,
         count(*) FILTER (WHERE a.is_new IS NOT TRUE AND a.key IS NOT NULL AND a.early IS NULL) AS joined

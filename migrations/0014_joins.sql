@@ -241,7 +241,7 @@ COMMENT ON FUNCTION larder_data.renew_joins IS
 
 CREATE FUNCTION larder_data.put_jobs(
     template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], metas json[],
-    OUT jobs bigint[], OUT are_new boolean[]
+    reads_keys boolean, OUT jobs bigint[], OUT are_new boolean[]
 )
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -253,7 +253,7 @@ DECLARE
 BEGIN
     FOR try IN 1 .. 100 LOOP
         BEGIN
-            IF level <> 'serializable' THEN
+            IF reads_keys THEN
                 SELECT array_agg(j.id), array_agg(j.key) INTO live_ids, live_keys
                 FROM larder_data.job j WHERE j.key = ANY (keys);
             END IF;
@@ -288,7 +288,8 @@ BEGIN
         LEFT JOIN unnest(live_ids, live_keys) AS l (id, key) USING (key) ORDER BY g.ord);
 END $$;
 COMMENT ON FUNCTION larder_data.put_jobs IS
-    'Inserts or joins a job for each key that is not NULL. Per URL: the job, and whether it is a new one.';
+    'Inserts or joins a job for each key that is not NULL. Per URL: the job, and whether it is a new one. reads_keys: '
+    'whether live jobs are looked for; without that, URLs of live jobs are left to maintenance.';
 
 -- A producer's open transaction may have inserted the same key. Then the row is left for a later call.
 CREATE FUNCTION larder_data.put_late() RETURNS int
@@ -303,7 +304,7 @@ BEGIN
         BEGIN
             template := json_populate_record(NULL::larder_data.job, late.template);
             ids := larder_data.identify(late.urls, template.pipeline_id);
-            PERFORM larder_data.put_jobs(template, late.due, late.urls, ids.keys, ids.origin_ids, late.metas);
+            PERFORM larder_data.put_jobs(template, late.due, late.urls, ids.keys, ids.origin_ids, late.metas, true);
             DELETE FROM larder_data.late_enqueue x WHERE x.id = late.id;
             moved := moved + cardinality(late.urls);
         EXCEPTION WHEN lock_not_available THEN
@@ -322,18 +323,19 @@ DECLARE
     began_at CONSTANT timestamptz := clock_timestamp();
     portion CONSTANT int := 5000;
     start bigint := larder_data.task_cursor('joins');
+    -- First, so that what it joins is folded in the same call.
+    late int := larder_data.put_late();
     wanted bigint[] := ARRAY(
         SELECT x.job_id FROM larder_data.job_join x WHERE x.job_id > start ORDER BY x.job_id LIMIT portion);
     is_last boolean := cardinality(wanted) < portion;
     jobs bigint[] := ARRAY(SELECT DISTINCT u.id FROM unnest(wanted) AS u (id));
     locked bigint[] := ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED);
-    moved int := larder_data.fold_joins(locked);
+    moved int := late + larder_data.fold_joins(locked);
     -- Read after the locks: a job that ended meanwhile has its record.
     gone bigint[] := ARRAY(
         SELECT u.id FROM unnest(jobs) AS u (id)
         WHERE u.id <> ALL (locked) AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = u.id OFFSET 0));
 BEGIN
-    moved := moved + larder_data.put_late();
     IF gone <> '{}' THEN
         PERFORM larder_data.ensure_today();
         PERFORM larder_data.settle_joins(gone);

@@ -39,6 +39,21 @@ struct IsolationTests {
         try await fixture.queue.maintain(.owner)
     }
 
+    @Test(arguments: levels)
+    func `one call of maintenance joins what a call at its level has enqueued`(level: String) async throws {
+        let fixture = try await QueueFixture.make()
+        let program = fixture.otherConnection()
+        _ = try await program.rows("SET default_transaction_isolation = '\(level)'")
+        for priority in [4, 0] {
+            _ = try await program.repeating("SELECT larder.enqueue('http://a/1', priority => \(priority))")
+        }
+        _ = try await program.repeating("SELECT FROM larder.maintain(true)")
+        await program.close()
+        #expect(try await fixture.value("SELECT priority FROM larder_data.ready") == "0")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.late_enqueue") == "0")
+        try await fixture.expectSound()
+    }
+
     /// When a producer adds to a batch that maintenance finishes.
     enum Moment: CaseIterable {
         /// Maintenance has read that no open transaction adds to the batch.
