@@ -1,12 +1,12 @@
-// A plain loop that downloads pictures and writes as many files as a worker with three variants: one libcurl handle, one
-// thread, no queue, no codec. What it takes is the part of `Benchmarks/overhead` that any program would need.
+// A plain loop that downloads pictures and writes as many files as a worker with three variants: one libcurl handle,
+// one thread, no queue, no codec. What it takes is the part of `Benchmarks/overhead` that any program would need.
 //
 // usage: downloads DIR < list of URLs
 // build: cc -O2 -o downloads Benchmarks/peers/downloads.c -lcurl -lcrypto
 //
-// For each URL: the body into a file while SHA-256 runs over it, and three files of 70, 16 and 8 KB. Each file is created
-// under another name, synchronised (fdatasync) and renamed. Prints a line of JSON; cpu_ms_img is the processor time per
-// picture.
+// For each URL: the body into a file while SHA-256 runs over it, and three files of 70, 16 and 8 KB. Each file is
+// created under another name, synchronised (fdatasync) and renamed. Prints a line of JSON; cpu_ms_img is the processor
+// time per picture.
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
