@@ -31,11 +31,18 @@ package struct RoundedRect: Sendable, Hashable {
         let touchesArc = upper < top + max(radii[0], radii[1]) || lower > bottom - max(radii[2], radii[3])
         let slices = touchesArc ? 32 : 1
         let height = (lower - upper) / Double(slices)
+        // By how much the weight of whole pixels changes at each: a slice costs the same whatever its length.
+        var steps = [Double](repeating: 0, count: row.count + 1)
         for slice in 0..<slices {
             let middle = upper + (Double(slice) + 0.5) * height
             add(
                 from: left + inset(middle, radii[0], radii[2]), to: right - inset(middle, radii[1], radii[3]),
-                weight: weight * height, &row)
+                weight: weight * height, &row, &steps)
+        }
+        var whole = 0.0
+        for x in row.indices {
+            whole += steps[x]
+            row[x] += whole
         }
     }
 
@@ -46,13 +53,20 @@ package struct RoundedRect: Sendable, Hashable {
         return radius - max(0, radius * radius - depth * depth).squareRoot()
     }
 
-    private func add(from start: Double, to end: Double, weight: Double, _ row: inout [Double]) {
+    private func add(
+        from start: Double, to end: Double, weight: Double, _ row: inout [Double], _ steps: inout [Double]
+    ) {
         let (start, end) = (max(0, start), min(Double(row.count), end))
         guard end > start else { return }
         let (first, last) = (Int(start), min(row.count - 1, Int(end)))
-        for x in first...last {
-            row[x] += weight * max(0, min(end, Double(x + 1)) - max(start, Double(x)))
+        guard first < last else {
+            row[first] += weight * (end - start)
+            return
         }
+        row[first] += weight * (Double(first + 1) - start)
+        row[last] += weight * (end - Double(last))
+        steps[first + 1] += weight
+        steps[last] -= weight
     }
 }
 
