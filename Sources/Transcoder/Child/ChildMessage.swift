@@ -112,7 +112,7 @@ struct ChildReply: Codable, Sendable {
     var failure: TranscodeError?
     /// Of a probe or a plan.
     var header: SourceHeader?
-    /// Those of all variants where they differ from the messages before, otherwise empty.
+    /// Those of all variants; empty from a child unless they replace what earlier messages said.
     var outcomes: [Outcome] = []
     var digest: ImageDigest?
     /// The formats that this machine can write, for a plan.

@@ -31,16 +31,22 @@ struct RunningChild: ~Copyable {
     private let room = MessageRoom()
     private let errors: ChildErrors
 
-    /// Starts a process.
+    /// Starts a process, for which its setup is in the socket.
     ///
     /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
     init(_ configuration: TranscoderPool.Configuration) throws(TranscodeError) {
+        let setup = try ChildSetup(limits: configuration.limits, sandbox: configuration.sandbox).message()
         var errors = try ChildErrors()
         var sockets: [Int32] = [-1, -1]
         guard larder_packet_pair(&sockets) == 0 else {
             throw TranscodeError.noChild("there is no socket for the transcoder", errno)
         }
         defer { close(sockets[1]) }
+        guard Self.send(setup, to: sockets[0]) else {
+            let failure = errno
+            close(sockets[0])
+            throw TranscodeError.noChild("the transcoder's socket takes no message", failure)
+        }
         do throws(SpawnError) {
             // Nothing of the parent's environment: no credentials, no settings.
             process = try ChildProcess(
@@ -61,7 +67,11 @@ struct RunningChild: ~Copyable {
     /// error.
     func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
         _ = errors.takeLastLine()
-        return message.withUnsafeBytes {
+        return Self.send(message, descriptors, to: socket)
+    }
+
+    private static func send(_ message: [UInt8], _ descriptors: [Int32] = [], to socket: Int32) -> Bool {
+        message.withUnsafeBytes {
             larder_send_descriptors(socket, $0.baseAddress, $0.count, descriptors, Int32(descriptors.count))
         } == message.count
     }

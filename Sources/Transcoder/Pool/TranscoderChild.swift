@@ -131,25 +131,20 @@ actor TranscoderChild {
     /// Sends the request. A process that died while it was idle is replaced: no image killed it.
     private func send(_ message: [UInt8], _ descriptors: [Int32]) throws(TranscodeError) {
         for isLast in [false, true] {
-            let setup = try start()
+            try start()
             slot.withLock { $0.state = .sending }
             // Later interrupts find the state `sending`; earlier ones are seen here.
             if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
             budget = process?.budget(configuration.limits)
-            let isReady = setup.map { process?.send($0, []) == true } ?? true
-            if isReady, process?.send(message, descriptors) == true { return }
+            if process?.send(message, descriptors) == true { return }
             let failure = errno
             discard()
             if isLast { throw TranscodeError.noChild("the child cannot be reached", failure) }
         }
     }
 
-    /// Starts a process where there is none.
-    ///
-    /// - Returns: the first message to it; nil where it runs already.
-    private func start() throws(TranscodeError) -> [UInt8]? {
-        guard process == nil else { return nil }
-        let setup = try ChildSetup(limits: configuration.limits, sandbox: configuration.sandbox).message()
+    private func start() throws(TranscodeError) {
+        guard process == nil else { return }
         let started = try RunningChild(configuration)
         let id = started.process.processID
         process = consume started
@@ -162,7 +157,6 @@ actor TranscoderChild {
             discard()
             throw TranscodeError(.cancelled, "the transcoders are shut down")
         }
-        return setup
     }
 
     /// The reply to the current request. Memory that the child requests is granted when enough is free.
