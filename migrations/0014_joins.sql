@@ -18,7 +18,8 @@
 -- Above READ COMMITTED an enqueue may not see a live job of its URL, and could neither insert nor join it, or may not
 -- see the origin of a URL. Then it leaves a row in `late_enqueue`, and maintenance enqueues the URLs. Under
 -- SERIALIZABLE it does so with all URLs of the call and reads no key: a call that reads keys which another one inserts
--- fails if it has also opened a batch, because the other one has read the page on which the batch is.
+-- fails if it has also opened a batch, because the other one has read the page on which the batch is. Maintenance opens
+-- no batch, and reads keys at every level.
 
 CREATE TABLE larder_data.job_join (
     id bigint GENERATED ALWAYS AS IDENTITY,
