@@ -51,6 +51,9 @@ struct RollingDeployTests {
         let files = try Self.tableFiles(database)
         // A busy machine may stand still for as long as a lease.
         try AdminSession(database.url).execute("UPDATE larder_data.settings SET lease_ms = 3600000")
+        // Its progress is read from the start.
+        _ = try await PostgresJobQueue(configuration).enqueue(
+            EnqueueRequest(urls: ["http://a/first"], batch: "batch"))
 
         let rounds = Rounds()
         let over = Locked(false)
