@@ -217,6 +217,63 @@ struct PlanTests {
         }
     }
 
+    private let stretched = { (width: Int, height: Int) in
+        #""transform":[{"type":"resize","width":\#(width),"height":\#(height)}],"keySuffix":"\#(width)""#
+    }
+
+    @Test(arguments: [1, 6])
+    func `the decoded image has halved chroma where what needs full chroma is much smaller`(orientation: Int) throws {
+        // Upright 4000×3000.
+        let stored = orientation == 6 ? header(3000, 4000, orientation: 6) : header(4000, 3000)
+        // Half the size, a half divided by 1.3, a quarter.
+        for (width, height, format) in [
+            (500, 200, #""avif","quality":50"#), (384, 153, #""jpeg","quality":95"#), (250, 100, #""png""#),
+        ] {
+            let small = #"\#(stretched(width, height)),"format":\#(format)"#
+            let plan = try plan(stored, stretched(1000, 400), small)
+            #expect(plan.chroma == .subsampled420, "\(format)")
+            #expect(try output(plan, 0).chroma == .subsampled420 && output(plan, 1).chroma == .full, "\(format)")
+        }
+    }
+
+    @Test func `the decoded image has full chroma where a variant that needs it is not much smaller`() throws {
+        for (width, height, format) in [
+            (501, 200, #""avif","quality":50"#), (500, 201, #""avif","quality":50"#),
+            (384, 154, #""jpeg","quality":95"#), (251, 100, #""png""#), (1000, 400, #""png""#),
+            (384, 153, #""auto","formats":["jpeg","png"],"ssim":0.9,"quality":95"#),
+        ] {
+            let large = #"\#(stretched(width, height)),"format":\#(format)"#
+            let plan = try plan(header(4000, 3000), stretched(1000, 400), large)
+            #expect(plan.chroma == .full, "\(width)×\(height) \(format)")
+        }
+        // A part is cut from every pixel, and a border is searched in them.
+        let crop = #""transform":[{"type":"crop","x":0,"y":0,"width":5,"height":5}],"format":"png""#
+        #expect(try plan(header(4000, 3000), stretched(1000, 400), crop).chroma == .full)
+        let trim = #""trim":{},"thumbnail":{"width":10,"height":10}"#
+        #expect(try plan(header(4000, 3000), stretched(1000, 400), trim).chroma == .full)
+    }
+
+    @Test func `a variant has full chroma where one drawn from it, also through others, needs that`() throws {
+        let card = #""thumbnail":{"width":1024,"height":1024}"#
+        let list = #""thumbnail":{"width":400,"height":400},"format":"webp""#
+        func chroma(_ plan: DecodePlan) throws -> [PlanarImage.Chroma] {
+            try [plan.chroma] + plan.outputs.map { try $0.get().chroma }
+        }
+        // 214×160 from 400×300, which is drawn from 1024×768.
+        let avatar = try plan(header(4000, 3000), card, list, #"\#(fit(160)),"format":"png""#)
+        #expect(try output(avatar, 2).start == .output(1) && output(avatar, 1).start == .output(0))
+        #expect(try chroma(avatar) == [.subsampled420, .subsampled420, .full, .full])
+        // 320×240 is more than a quarter of each of them.
+        let larger = try plan(
+            header(4000, 3000), card, #""thumbnail":{"width":600,"height":600}"#, #"\#(fit(240)),"format":"png""#)
+        #expect(try output(larger, 2).start == .output(1) && output(larger, 1).start == .output(0))
+        #expect(try chroma(larger) == [.full, .full, .full, .full])
+        // The same pixels as the list's.
+        let next = list.replacing("webp", with: "avif")
+        let modern = try plan(header(4000, 3000), card, list, #"\#(next),"quality":50,"keySuffix":"a""#)
+        #expect(try chroma(modern) == [.subsampled420, .subsampled420, .full, .full])
+    }
+
     @Test func `a variant that keeps the profile starts from its own decoding`() throws {
         var wide = header(400, 300)
         wide.hasOwnProfile = true

@@ -59,8 +59,7 @@ final class PlanarDecodedImage: DecodedImage {
         var rest: ArraySlice<DrawStep> = []
         let view = PlaneView(steps, of: source.size, rest: &rest)
         let isPlanar = rest.isEmpty && output.fitsPlanes, isStart = plan.isStart(number)
-        let chroma = isPlanar && !isStart ? output.encoding.chroma : plan.chroma
-        let image = try source.drawn(view, chroma: chroma)
+        let image = try source.drawn(view, chroma: output.chroma)
         if rest.isEmpty {
             if isStart { drawn[number] = .planes(image) }
             if output.showsWholeImage && image.size.area < smallestWhole.size.area { smallestWhole = image }

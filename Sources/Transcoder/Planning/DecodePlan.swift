@@ -14,10 +14,10 @@ package struct DecodePlan: Sendable, Hashable {
     package let path: Path
     /// libjpeg's shrink factor while it decodes: 1, 2, 4 or 8; 1 for every other format.
     package let shrink: Int
-    /// The chroma of the planes held in memory.
-    package let chroma: PlanarImage.Chroma
     /// The size held in memory, in stored orientation.
     package let base: PixelSize
+    /// The chroma of the planes of that size.
+    package let chroma: PlanarImage.Chroma
     /// Frames decoded: 1 unless a variant has all of an animation's.
     package let frames: Int
     /// The output of each variant, or the reason why it cannot be made.
@@ -67,9 +67,9 @@ package struct DecodePlan: Sendable, Hashable {
         (outputs, order) = PlannedOutput.all(variants, drawings, of: header, writable: writable)
         let made = outputs.compactMap { try? $0.get() }
         frames = made.contains(where: \.encoding.isAnimated) ? header.frames : 1
-        let isFull = header.hasOwnProfile || made.contains { !$0.isPlanar || $0.encoding.chroma == .full }
-        chroma = isFull ? .full : .subsampled420
         let upright = header.orientation >= 5 ? base.transposed : base
+        let isFull = header.hasOwnProfile || made.contains { $0.needsFullChroma(of: upright) }
+        chroma = isFull ? .full : .subsampled420
         let libvipsShrink = Self.shrink(header, for: [(upright, 2)])
         let planarShrink = Self.shrink(
             header, for: made.map { ($0.drawing.neededSize, $0.planarHeadroom) } + [(upright, 1)])

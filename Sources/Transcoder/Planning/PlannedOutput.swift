@@ -18,6 +18,8 @@ package struct PlannedOutput: Sendable, Hashable {
     /// The steps from the start; empty when another variant has the same pixels.
     package private(set) var steps: [DrawStep]
     package let encoding: Encoding
+    /// The chroma of its planes: what it is written with, or full where an output that starts from it needs that.
+    package private(set) var chroma = PlanarImage.Chroma.full
     /// The variant that has the same bytes.
     package private(set) var sameBytesAs: Int?
 
@@ -26,6 +28,7 @@ package struct PlannedOutput: Sendable, Hashable {
         self.encoding = encoding
         start = encoding.keepICC ? .ownProfile : .base
         steps = drawing.steps
+        chroma = writtenChroma
     }
 
     /// All variants of a plan, and the order of making them.
@@ -48,6 +51,17 @@ package struct PlannedOutput: Sendable, Hashable {
                 output.reuse(candidate, number: earlier)
             }
             outputs[index] = .success(output)
+        }
+        // Each start is larger than what is drawn from it: before the first with halved chroma none must be full.
+        for output in outputs.compactMap({ try? $0.get() }) {
+            var start = output.start
+            while case .output(let number) = start, case .success(var source) = outputs[number],
+                output.needsFullChroma(of: source.drawing.size)
+            {
+                source.chroma = .full
+                outputs[number] = .success(source)
+                start = source.start
+            }
         }
         return (outputs, order)
     }
@@ -92,11 +106,26 @@ package struct PlannedOutput: Sendable, Hashable {
     /// Whether the whole of it is made by planes.
     var isPlanar: Bool { fitsPlanes && stepsOnPixels.isEmpty }
 
-    /// How much larger than needed an image is decoded where planes shrink it further: a decoder that shrinks is
-    /// coarse, which encoders hide the more, the lower the quality is.
+    /// The chroma that its own file needs. libvips gets pixels, which have full chroma.
+    private var writtenChroma: PlanarImage.Chroma { isPlanar ? encoding.chroma : .full }
+
+    /// Whether an image of `size` must have full chroma for this output to be drawn from it. Halved chroma suffices where
+    /// it has as many samples as the output has pixels, with the output's headroom.
+    func needsFullChroma(of size: PixelSize) -> Bool {
+        let needed = drawing.neededSize, factor = 2 * planarHeadroom
+        return writtenChroma == .full
+            && (Double(needed.width) * factor > Double(size.width)
+                || Double(needed.height) * factor > Double(size.height))
+    }
+
+    /// How much larger than needed an image is decoded, or its halved chroma is held, where planes shrink it further: a
+    /// decoder that shrinks is coarse, and chroma resampled twice is softer, which encoders hide the more, the lower the
+    /// quality is.
     var planarHeadroom: Double {
-        guard !encoding.isLossless, let quality = encoding.quality else { return 2 }
-        return quality >= 90 ? 1.3 : 1
+        encoding.all.map { encoding in
+            guard !encoding.isLossless, let quality = encoding.quality else { return 2 }
+            return quality >= 90 ? 1.3 : 1
+        }.max() ?? 2
     }
 }
 
