@@ -5,7 +5,7 @@ package final class AsyncEvent: Sendable {
         var waiting: [UInt64] = []
     }
 
-    private let waiters = Waiters<State, Void>(State())
+    private let waiters = Waiters<State, Bool>(State())
 
     package init() {}
 
@@ -14,29 +14,38 @@ package final class AsyncEvent: Sendable {
         waiters.resume { state in
             defer { state.waiting = [] }
             state.isSignalled = state.waiting.isEmpty
-            return state.waiting.map { ($0, ()) }
+            return state.waiting.map { ($0, true) }
         }
     }
 
     /// Returns at the next signal, at once when one is kept, or when the task is cancelled.
-    package func wait() async {
+    package func wait() async { _ = await isSignalled() }
+
+    /// Waits for the next signal; false when the task is cancelled.
+    private func isSignalled() async -> Bool {
         await waiters.wait(
-            cancelled: (),
+            cancelled: false,
             enter: { state, ticket in
                 if !state.isSignalled { state.waiting.append(ticket) }
                 defer { state.isSignalled = false }
-                return state.isSignalled ? () : nil
+                return state.isSignalled ? true : nil
             },
             leave: { state, ticket in state.waiting.removeAll { $0 == ticket } })
     }
 
-    /// Returns at the next signal or after `limit`, whichever is first.
-    package func wait(atMost limit: Duration) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.wait() }
-            group.addTask { try? await Task.sleep(for: limit) }
-            await group.next()
+    /// Returns at the next signal or after `limit`, whichever is first. True for a signal; one that comes at the limit
+    /// is not lost.
+    @discardableResult
+    package func wait(atMost limit: Duration) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await self.isSignalled() }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return false
+            }
+            let first = await group.next() ?? false
             group.cancelAll()
+            return await group.reduce(first) { $0 || $1 }
         }
     }
 }

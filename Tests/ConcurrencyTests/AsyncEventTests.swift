@@ -32,7 +32,10 @@ struct AsyncEventTests {
         await event.wait()
     }
 
-    @Test func `a wait with a limit ends without a signal`() async {
-        await AsyncEvent().wait(atMost: .milliseconds(1))
+    @Test func `a wait with a limit ends without a signal, and answers which of them it was`() async {
+        let event = AsyncEvent()
+        #expect(await event.wait(atMost: .milliseconds(1)) == false)
+        event.signal()
+        #expect(await event.wait(atMost: .seconds(3_600)))
     }
 }
