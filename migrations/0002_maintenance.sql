@@ -4,8 +4,8 @@
 --
 -- Kinds of tasks. urgent: other work waits for them, so callers run them in statements of their own, never behind
 -- routine ones. routine: all others. owner: statements that cannot run in a function, see
--- larder_data.owner_statements(). look: no task, but how often one of all idle workers looks for work of a kind, see
--- larder_data.look().
+-- larder_data.owner_statements(). look: no task, but how often one of all workers looks for work of a kind, see
+-- larder_data.take_looks().
 --
 -- A task is a row and a function larder_data.maintenance_TASK, which is in the file of its subject.
 

@@ -153,14 +153,19 @@ COMMENT ON FUNCTION larder_data.lease_end IS
 -- A heartbeat may come before the first maintenance run after an outage. As long as none has run since the lease ended,
 -- no other worker has been given the jobs.
 CREATE FUNCTION larder_data.has_lease(heartbeat_at timestamptz, lease_ms int) RETURNS boolean
-LANGUAGE sql VOLATILE BEGIN ATOMIC
-    SELECT heartbeat_at + lease_ms * interval '1 ms' > clock_timestamp()
-        OR larder_data.lease_end(heartbeat_at, lease_ms, larder_data.up_since()) > clock_timestamp()
+LANGUAGE plpgsql AS $$
+DECLARE
+    ends timestamptz := heartbeat_at + lease_ms * interval '1 ms';
+BEGIN
+    -- It is so in nearly all calls. The rest takes longer, as functions in SQL are planned anew in each call.
+    IF ends > clock_timestamp() THEN
+        RETURN true;
+    END IF;
+    RETURN larder_data.lease_end(heartbeat_at, lease_ms, larder_data.up_since()) > clock_timestamp()
         OR current_setting('transaction_isolation') = 'read committed' AND EXISTS (
             SELECT FROM larder_data.current_task t
-            WHERE t.task = 'rescue' AND isfinite(t.next_at)
-              AND t.next_at - t.every < heartbeat_at + lease_ms * interval '1 ms');
-END;
+            WHERE t.task = 'rescue' AND isfinite(t.next_at) AND t.next_at - t.every < ends);
+END $$;
 COMMENT ON FUNCTION larder_data.has_lease IS
     'Whether a worker that has not been rescued still has its jobs. For a heartbeat its row must be locked.';
 
@@ -241,8 +246,12 @@ END;
 COMMENT ON FUNCTION larder_data.is_overdue IS
     'Whether a job was claimed longer ago than the job_timeout of its queue; the time of an outage does not count.';
 
-CREATE FUNCTION larder.heartbeat_v1(worker bigint, oldest_claim bigint DEFAULT 0)
-RETURNS TABLE (lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[])
+-- It does not look for work as larder.claim_idle_v1 does: nothing that takes long may delay a lease.
+CREATE FUNCTION larder.heartbeat_v1(
+    worker bigint, oldest_claim bigint DEFAULT 0, handles text[] DEFAULT '{}'
+) RETURNS TABLE (
+    lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[], due text[]
+)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
@@ -255,14 +264,15 @@ BEGIN
     IF NOT FOUND OR w.stopped_at IS NOT NULL THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
     ELSIF w.rescued_at IS NOT NULL OR NOT larder_data.has_lease(w.heartbeat_at, w.lease_ms) THEN
-        RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[];
+        RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[], '{}'::text[];
         RETURN;
     END IF;
     UPDATE larder_data.worker x SET number = x.number + 1, heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms,
         oldest_claim = coalesce(heartbeat_v1.oldest_claim, 0)
     FROM larder_data.settings s WHERE x.id = worker AND x.number = w.number RETURNING x.lease_ms INTO w.lease_ms;
     RETURN QUERY
-    SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
+    SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}'),
+        CASE WHEN handles = '{}' THEN handles ELSE larder_data.due_while_busy(handles) END
     FROM larder_data.running r,
         LATERAL (SELECT x.cancelled_at IS NOT NULL AS is_cancelled FROM larder_data.job x
             WHERE x.id = r.job_id OFFSET 0) AS j
@@ -274,7 +284,8 @@ COMMENT ON FUNCTION larder.heartbeat_v1 IS
     'job_timeout of their queue: it is to stop them and complete them as cancelled. oldest_claim: the lowest number '
     'of a claim of which it holds a job or has no answer, or of its next one; without it each heartbeat reads the dead '
     'rows of all its claims while an old snapshot keeps them. lease_expired: the lease was not extended and the worker '
-    'must start anew.';
+    'must start anew. due: which of the calls in `handles`, see claim_idle_v1, this worker is to make now; each is '
+    'answered to one worker at a time.';
 
 CREATE FUNCTION larder_data.end_claims(
     worker bigint, jobs bigint[], claims bigint[], OUT ended int, OUT wanted bigint[]

@@ -5,9 +5,9 @@
 -- it holds the origin only when a second worker reports one, or when no other worker runs jobs of the origin. A success
 -- that any worker reports ends the hold. The row appears when the hold begins and is deleted after it, so there are
 -- few. Claims move jobs of a held origin to scheduled, each to a time of its own after the end of the hold, at most
--- about 2,000 in one claim; maintenance moves those behind. Workers read the rows every second for the jobs that they
--- hold. No attempt is used, and the jobs wait until the origin responds. Only a worker with --breaker-probes gives an
--- origin up after so many failed probes: then its jobs are claimed and fail without a request, so that batches end.
+-- about 2,000 in one claim; maintenance moves those behind. Workers with jobs read the rows about every second then.
+-- No attempt is used, and the jobs wait until the origin responds. Only a worker with --breaker-probes gives an origin
+-- up after so many failed probes: then its jobs are claimed and fail without a request, so that batches end.
 --
 -- At the end of a breaker's hold one claim takes the probe and gets one job of the origin; the other claims defer
 -- theirs until a worker reports the result.
@@ -335,7 +335,7 @@ BEGIN
     FROM larder.held_origin h ORDER BY h.until DESC LIMIT 4096;
 END $$;
 COMMENT ON FUNCTION larder.origin_holds_v1 IS
-    'The held origins, at most 4096, the longest first. Workers call it every second; it deletes expired holds.';
+    'The held origins, at most 4096, the longest first; deletes expired holds. Workers call it while any is held.';
 
 CREATE FUNCTION larder.origin_faults_v1() RETURNS TABLE (domain text, code int, http_status int, counts boolean)
 LANGUAGE sql STABLE AS $$

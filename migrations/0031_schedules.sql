@@ -309,6 +309,6 @@ BEGIN
     RETURN QUERY SELECT s.name, r.batch, r.urls, r.error;
 END $$;
 COMMENT ON FUNCTION larder.run_schedule_v1 IS
-    'Runs the schedule that is due for longest, if any, in this transaction. Workers call it every 5 s and again after '
-    'each row. Any number of callers: a schedule that another one runs is skipped. A run that waits for a lock for '
-    '1.5 s is made 5 s later, one that waits for a batch when that is finished.';
+    'Runs the schedule that is due for longest, if any, in this transaction. Workers call it when one may be due, and '
+    'again after each row. Any number of callers: a schedule that another one runs is skipped. A run that waits for a '
+    'lock for 1.5 s is made 5 s later, one that waits for a batch when that is finished.';

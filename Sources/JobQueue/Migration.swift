@@ -39,7 +39,7 @@ struct Migration: Sendable {
         Migration("0032_views", PackageResources._032_views_sql),
         Migration("0033_health", PackageResources._033_health_sql),
         Migration("0034_actions", PackageResources._034_actions_sql),
-        Migration("0035_idle", PackageResources._035_idle_sql),
+        Migration("0035_due", PackageResources._035_due_sql),
         Migration("0036_roles", PackageResources._036_roles_sql),
     ]
 

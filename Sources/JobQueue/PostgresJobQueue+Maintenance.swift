@@ -11,7 +11,7 @@ public enum MaintenanceKind: String, Sendable, CaseIterable {
     /// Enqueues the schedules that are due. Their queries may take long.
     case schedule
 
-    /// Time between two calls of a worker that runs tasks, see `MaintenancePace`.
+    /// The time between two calls of a worker that the database does not answer which calls are due.
     public var interval: Duration {
         switch self {
         case .urgent, .routine: .seconds(1)

@@ -1,69 +1,93 @@
-internal import Concurrency
-internal import JobQueue
+package import Concurrency
+package import JobQueue
 
-/// When the services of a worker make their calls: at their intervals, but while the worker is idle only those that its
-/// claims answer as due.
+/// When the services of a worker make their calls: when an answer to a heartbeat or to an idle claim names them.
 ///
-/// A worker is idle for some time after such a claim. So one that the database does not answer keeps no service from
-/// its calls.
-final class DueCalls: Sendable {
-    /// How long the answer to a claim holds; the next one comes within `WorkerState.idlePauses`.
-    static let lifetime = Duration.seconds(2)
-
+/// An answer holds for some time, within which the next one comes. Without one the calls are made at their intervals,
+/// so a worker that the database does not answer keeps no service from its calls.
+package final class DueCalls: Sendable {
     private struct State: Sendable {
-        var idleUntil: ContinuousClock.Instant?
+        var answeredUntil: ContinuousClock.Instant?
+        var waiting: Set<DueCall> = []
+        var isIdle = false
         var rounds = 0
         var mustClaim = false
     }
 
+    /// The time between two looks whether the last answer still holds.
+    private static let recheck = Duration.seconds(1)
+
+    private let lifetime: Duration
     private let state = Locked(State())
     private let events: [DueCall: AsyncEvent]
 
-    /// - Parameter origins: what is signalled when there are reports about origins; nil for a worker without a limiter.
-    init(origins: AsyncEvent? = nil) {
+    /// - Parameters:
+    ///   - origins: what is signalled when there are reports about origins; nil for a worker without a limiter.
+    ///   - lifetime: how long an answer holds.
+    package init(origins: AsyncEvent? = nil, lifetime: Duration = .seconds(2)) {
         var events = Dictionary(uniqueKeysWithValues: DueCall.allCases.map { ($0, AsyncEvent()) })
         if let origins { events[.origins] = origins }
         self.events = events
+        self.lifetime = lifetime
     }
 
     /// The claims of an idle worker that returned no job so far.
     var rounds: Int { state.withLock { $0.rounds } }
 
-    /// A claim of an idle worker returned no job, and that these calls are due.
-    func answered(_ due: Set<DueCall>) {
+    /// Those of the calls `handled` whose services wait for them. A service that is busy, or whose call has just failed,
+    /// leaves what is due to other workers.
+    package func free(of handled: Set<DueCall>) -> Set<DueCall> {
+        let waiting = state.withLock { $0.waiting }
+        return handled.filter { $0 == .end || waiting.contains($0) }
+    }
+
+    /// A heartbeat, or a claim of an idle worker that returned no job, was answered with these calls.
+    package func answered(_ due: Set<DueCall>, isIdle: Bool) {
         state.withLock {
-            $0.idleUntil = .now + Self.lifetime
-            $0.rounds += 1
+            $0.answeredUntil = .now + lifetime
+            if isIdle {
+                $0.isIdle = true
+                $0.rounds += 1
+            }
         }
         for call in due { events[call]?.signal() }
+    }
+
+    /// The worker holds no job, so its next heartbeat is seconds away, and it is not idle yet.
+    func heartbeatsPause() {
+        state.withLock { if !$0.isIdle { $0.answeredUntil = nil } }
     }
 
     /// The worker is not idle any more: services for which jobs or leases wait go on at once.
     func endIdle() {
         let wasIdle = state.withLock { state in
-            defer { state.idleUntil = nil }
-            return state.idleUntil != nil
+            guard state.isIdle else { return false }
+            (state.isIdle, state.answeredUntil) = (false, nil)
+            return true
         }
         guard wasIdle else { return }
         for call in [DueCall.urgent, .routine, .origins] { events[call]?.signal() }
     }
 
-    /// Waits until a call is to be made: when it is due, and when the worker is not idle after `interval` too.
-    func wait(for call: DueCall, after interval: Duration) async {
+    /// Waits until a call is to be made: when it is due, and after `interval` while no answer holds.
+    ///
+    /// - Parameter alsoUnnamed: whether it is made after `interval` while an answer to a heartbeat holds, too.
+    package func wait(for call: DueCall, after interval: Duration, alsoUnnamed: Bool = false) async {
         guard let event = events[call] else { return }
         let intervalEnd = ContinuousClock.now + interval
+        state.withLock { _ = $0.waiting.insert(call) }
+        defer { state.withLock { _ = $0.waiting.remove(call) } }
         while !Task.isCancelled {
             let now = ContinuousClock.now
-            let idleEnd = state.withLock { $0.idleUntil }.flatMap { $0 > now ? $0 : nil }
-            let end = idleEnd ?? intervalEnd
+            let answerEnd = state.withLock { alsoUnnamed && !$0.isIdle ? nil : $0.answeredUntil }
+            let end = min(max(intervalEnd, answerEnd ?? now), now + Self.recheck)
             guard end > now else { return }
-            await event.wait(atMost: end - now)
-            if ContinuousClock.now < end { return }
+            if await event.wait(atMost: end - now) { return }
         }
     }
 
     /// Maintenance has probably made jobs ready: the worker is to claim at once.
-    func foundJobs() { state.withLock { $0.mustClaim = $0.idleUntil != nil } }
+    func foundJobs() { state.withLock { $0.mustClaim = $0.isIdle } }
 
     /// Whether the worker is to claim at once; true once.
     func takeMustClaim() -> Bool {

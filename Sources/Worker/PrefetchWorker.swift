@@ -96,7 +96,7 @@ public struct PrefetchWorker: Sendable {
     let queue: PostgresJobQueue
     let loader: any Loader
     let configuration: Configuration
-    /// The calls that are due while the worker is idle.
+    /// When its services make their calls.
     let due: DueCalls
     let observe: @Sendable (WorkerEvent) -> Void
 
@@ -117,7 +117,12 @@ public struct PrefetchWorker: Sendable {
     /// The services that run as long as the worker. Those of one registration are in `WorkerRegistration.run`.
     private func services(until shutdown: ShutdownRequest, _ wake: AsyncEvent) -> [any WorkerService] {
         var services: [any WorkerService] = MaintenanceKind.allCases.map { kind in
-            MaintenanceService(kind: kind, queue: queue, due: due, wake: wake, observe: observe)
+            MaintenanceService(
+                kind, queue: queue, due: due,
+                foundJobs: { [due] in
+                    due.foundJobs()
+                    wake.signal()
+                }, observe: observe)
         }
         if let (store, policy) = configuration.expiry {
             services.append(ExpiryService(store: store, policy: policy, shutdown: shutdown, observe: observe))

@@ -68,14 +68,15 @@ struct WorkerRegistration: Sendable {
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
             session: session, lease: lease, running: running, origins: configuration.origins,
-            isIdle: { [state] in state.withLock { $0.inUse == 0 } }, started: started, wake: wake,
-            observe: worker.observe)
+            isIdle: { [state] in state.withLock { $0.inUse == 0 } }, started: started, due: worker.due,
+            handled: configuration.handledCalls, wake: wake, observe: worker.observe)
         var services: [any WorkerService] = [heartbeat, completer]
         if let origins = configuration.origins {
             services.append(
                 OriginExchange(
                     origins: origins, queue: worker.queue, worker: session.id, due: worker.due, observe: worker.observe)
             )
+            services.append(OriginRules(origins: origins, queue: worker.queue, observe: worker.observe))
         }
         let ending = await withServices(services) {
             defer { worker.due.endIdle() }
@@ -159,12 +160,12 @@ struct WorkerRegistration: Sendable {
     private func claimIdle(_ limit: Int, in attempts: inout DiscardingTaskGroup) async throws(QueueError) {
         let sent = lease.now
         let answer = try await session.claimIdle(
-            upTo: limit, from: configuration.source, handling: configuration.handledCalls)
+            upTo: limit, from: configuration.source, handling: worker.due.free(of: configuration.handledCalls))
         if let heartbeat = answer.heartbeat {
             lease.confirm(sentAt: sent, seconds: heartbeat.lease.seconds)
             configuration.origins?.limits.withLock { $0.evidence.clockOffset = heartbeat.clockOffset }
         }
-        if answer.jobs.isEmpty { worker.due.answered(answer.due) } else { worker.due.endIdle() }
+        if answer.jobs.isEmpty { worker.due.answered(answer.due, isIdle: true) } else { worker.due.endIdle() }
         take(answer.jobs, of: limit, mayHaveEnded: answer.due.contains(.end), in: &attempts)
     }
 

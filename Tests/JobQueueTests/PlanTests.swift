@@ -121,8 +121,11 @@ struct PlanTests {
             name: "release", before: held(5), sql: "SELECT larder.release_v1(:worker, :'jobs', :'claims')",
             shows: ["running_pkey", "job_pkey"]),
         Hot(
-            name: "heartbeat", sql: "SELECT count(*) FROM larder.heartbeat_v1(:worker)",
-            shows: ["running_pkey", "job_pkey"]),
+            name: "heartbeat",
+            sql: """
+                SELECT count(*)
+                FROM larder.heartbeat_v1(:worker, handles => '{urgent,routine,owner,schedule,webhook,origins}')
+                """, shows: ["running_pkey", "job_pkey", "maintenance_pkey"]),
         Hot(
             name: "look for urgent tasks",
             sql: """

@@ -1,3 +1,4 @@
+import Concurrency
 import Prefetcher
 import TestSupport
 import Testing
@@ -149,7 +150,7 @@ struct IdleWorkerTests {
     @Test func `a call is made when it is due, and at its interval when the worker is not idle`() async {
         let due = DueCalls()
         await due.wait(for: .routine, after: .zero)
-        due.answered([.routine])
+        due.answered([.routine], isIdle: true)
         await due.wait(for: .routine, after: .seconds(3_600))
         async let waiting: Void = due.wait(for: .urgent, after: .seconds(3_600))
         due.endIdle()
@@ -157,11 +158,48 @@ struct IdleWorkerTests {
         #expect(due.rounds == 1)
     }
 
+    @Test func `a call that no answer names waits for as long as answers hold, unless it is to be repeated`() async {
+        let due = DueCalls(lifetime: .seconds(3_600))
+        let hasReturned = Locked(false)
+        due.answered([], isIdle: false)
+        async let waiting: Void = {
+            await due.wait(for: .routine, after: .milliseconds(1))
+            hasReturned.withLock { $0 = true }
+        }()
+        for _ in 0..<20 { await due.wait(for: .origins, after: .milliseconds(1), alsoUnnamed: true) }
+        #expect(!hasReturned.withLock { $0 })
+        due.answered([.routine], isIdle: false)
+        await waiting
+    }
+
+    @Test func `without jobs a worker's calls go on at their intervals until a claim is answered`() async {
+        let due = DueCalls(lifetime: .seconds(3_600))
+        due.answered([], isIdle: false)
+        due.heartbeatsPause()
+        await due.wait(for: .owner, after: .milliseconds(1))
+        due.answered([], isIdle: true)
+        due.heartbeatsPause()
+        async let waiting: Void = due.wait(for: .owner, after: .milliseconds(1), alsoUnnamed: true)
+        due.answered([.owner], isIdle: true)
+        await waiting
+    }
+
+    @Test func `a worker asks for the calls for which its services wait`() async {
+        let due = DueCalls(lifetime: .seconds(3_600))
+        #expect(due.free(of: [.urgent, .end]) == [.end])
+        due.answered([], isIdle: true)
+        async let waiting: Void = due.wait(for: .urgent, after: .zero)
+        #expect(await reached { due.free(of: [.urgent, .routine]) == [.urgent] })
+        due.answered([.urgent], isIdle: true)
+        await waiting
+        #expect(due.free(of: [.urgent, .routine]).isEmpty)
+    }
+
     @Test func `a worker is to claim at once after maintenance only while it is idle, and once`() {
         let due = DueCalls()
         due.foundJobs()
         #expect(!due.takeMustClaim())
-        due.answered([])
+        due.answered([], isIdle: true)
         due.foundJobs()
         #expect(due.takeMustClaim())
         #expect(!due.takeMustClaim())

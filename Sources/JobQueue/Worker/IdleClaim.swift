@@ -1,30 +1,5 @@
 internal import Concurrency
 
-/// A call that a worker makes besides claims, completions and heartbeats, as `larder.claim_idle_v1` names it.
-package enum DueCall: String, Sendable, CaseIterable {
-    /// Maintenance, by its kinds.
-    case urgent, routine, owner
-    /// Enqueue a schedule.
-    case schedule
-    /// Post a webhook.
-    case webhook
-    /// Read the held origins, which deletes the holds that have ended.
-    case origins
-    /// Check whether the worker has reached its end.
-    case end
-
-    /// The maintenance of one kind.
-    package init(_ kind: MaintenanceKind) {
-        self =
-            switch kind {
-            case .urgent: .urgent
-            case .routine: .routine
-            case .owner: .owner
-            case .schedule: .schedule
-            }
-    }
-}
-
 /// The answer to a claim of a worker that holds no job.
 package struct IdleClaim: Sendable {
     /// The jobs, as of any other claim. With jobs the rest is empty.
@@ -66,18 +41,16 @@ extension WorkerSession {
             [
                 .integer(id), .integer(ticket.number), .integer(Int64(limit)), .text(source.queueName),
                 .integer(ticket.isAgain ? 1 : 0), .text(source.onlyBatch), .integer(claims.withLock { $0.oldest }),
-                .texts(handled.map(\.rawValue).sorted()),
+                .texts(handled.names),
             ], repeating: ticket.isAgain ? .harmless : .onlyUndone, on: queue.claims
         ) { rows throws(QueueError) in
             if rows.count == 1, rows.integer(0, 0) == nil {
-                let names = (rows.text(0, 11) ?? "").split(separator: ",")
                 let heartbeat = rows.integer(0, 12).map { lease in
                     HeartbeatReply(
-                        cancelled: [], leaseExpired: false, lease: .milliseconds(lease),
+                        cancelled: [], leaseExpired: false, lease: .milliseconds(lease), due: [],
                         clockOffset: TimeOfDay.offset(of: rows.number(0, 13), sent: sent))
                 }
-                return IdleClaim(
-                    jobs: [], due: Set(names.compactMap { DueCall(rawValue: String($0)) }), heartbeat: heartbeat)
+                return IdleClaim(jobs: [], due: Set(names: rows.text(0, 11)), heartbeat: heartbeat)
             }
             return IdleClaim(jobs: try rows.jobs(claim: ticket.number), due: [], heartbeat: nil)
         }

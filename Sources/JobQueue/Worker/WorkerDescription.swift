@@ -47,6 +47,8 @@ public struct HeartbeatReply: Sendable {
     public let leaseExpired: Bool
     /// The lease from now on, unless it has expired.
     public let lease: Duration
+    /// The calls that this worker is to make now.
+    package let due: Set<DueCall>
     /// How far this machine's time of day is ahead of the database's, negative when it is behind; zero when the time of
     /// the call can explain the difference. No time that is recorded and no lease depends on it.
     public let clockOffset: Duration

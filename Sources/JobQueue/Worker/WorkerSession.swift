@@ -25,13 +25,20 @@ public final class WorkerSession: Sendable {
     ///
     /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the
     /// worker was stopped.
-    public func heartbeat() async throws(QueueError) -> HeartbeatReply {
+    public func heartbeat() async throws(QueueError) -> HeartbeatReply { try await heartbeat(handling: []) }
+
+    /// Also answers which of the calls `handled` this worker is to make now. Of all workers that call at the same time,
+    /// one gets the answer that a call is due; `.origins` is answered to each while any origin is held.
+    package func heartbeat(handling handled: Set<DueCall>) async throws(QueueError) -> HeartbeatReply {
         let sent = TimeOfDay.now
         return try await queue.ask(
             """
-            SELECT lease_ms, lease_expired, c.job, c.claim, extract(epoch FROM clock_timestamp()) FROM larder.heartbeat_v1($1, $2) AS b
+            SELECT lease_ms, lease_expired, c.job, c.claim, extract(epoch FROM clock_timestamp()),
+                array_to_string(b.due, ',')
+            FROM larder.heartbeat_v1($1, $2, $3) AS b
             LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
-            """, [.integer(id), .integer(claims.withLock { $0.oldest })], maxWait: .zero, on: queue.heartbeats
+            """, [.integer(id), .integer(claims.withLock { $0.oldest }), .texts(handled.names)], maxWait: .zero,
+            on: queue.heartbeats
         ) { rows throws(QueueError) in
             guard let lease = rows.integer(0, 0), let expired = rows.flag(0, 1) else {
                 throw QueueError(.unexpectedAnswer, "an incomplete answer to a heartbeat")
@@ -42,7 +49,7 @@ public final class WorkerSession: Sendable {
             }
             return HeartbeatReply(
                 cancelled: cancelled, leaseExpired: expired, lease: .milliseconds(lease),
-                clockOffset: TimeOfDay.offset(of: rows.number(0, 4), sent: sent))
+                due: Set(names: rows.text(0, 5)), clockOffset: TimeOfDay.offset(of: rows.number(0, 4), sent: sent))
         }
     }
 

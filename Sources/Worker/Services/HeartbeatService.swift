@@ -2,13 +2,14 @@ internal import Concurrency
 internal import Downloader
 internal import JobQueue
 
-/// Extends the lease with heartbeats and cancels the attempts whose jobs were cancelled.
+/// Extends the lease with heartbeats, cancels the attempts whose jobs were cancelled, and makes services call what is
+/// due.
 ///
 /// The claims of a worker that is idle for some time extend its lease: it then sends heartbeats only when these fail.
 struct HeartbeatService: WorkerService {
-    /// The time between two heartbeats while the worker holds jobs. Below 1 s, so that a cancelled job ends within a
-    /// second.
-    static let interval = Duration.milliseconds(750)
+    /// The seconds between two heartbeats while the worker holds jobs. Below 1, so that a cancelled job ends within a
+    /// second; random, so that no worker is always a little before another one and gets all calls that are due.
+    static let interval = 0.7...0.8
     /// How much longer it is while the worker holds none; random, so that workers that start together do not send
     /// together. Several heartbeats fit in a lease.
     static let idleTime: ClosedRange<Double> = 1.75...2.75
@@ -22,19 +23,25 @@ struct HeartbeatService: WorkerService {
     let origins: OriginLimiter?
     /// Whether the worker holds no job, and what is signalled when it holds one again.
     let isIdle: @Sendable () -> Bool, started: AsyncEvent
+    /// The calls of services, and for which of them heartbeats ask.
+    let due: DueCalls, handled: Set<DueCall>
     /// Wakes the claim loop.
     let wake: AsyncEvent
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
         while true {
-            if isIdle() { await started.wait(atMost: .seconds(Double.random(in: Self.idleTime))) }
-            try? await Task.sleep(for: Self.interval)
+            if isIdle() {
+                due.heartbeatsPause()
+                await started.wait(atMost: .seconds(Double.random(in: Self.idleTime)))
+            }
+            try? await Task.sleep(for: .seconds(Double.random(in: Self.interval)))
             if Task.isCancelled { return }
-            if isIdle(), lease.age < Self.idleAge { continue }
+            let holdsJobs = !isIdle()
+            if !holdsJobs, lease.age < Self.idleAge { continue }
             let sent = lease.now
             do throws(QueueError) {
-                let reply = try await session.heartbeat()
+                let reply = try await session.heartbeat(handling: holdsJobs ? due.free(of: handled) : [])
                 if reply.leaseExpired {
                     lease.lose()
                     return wake.signal()
@@ -42,6 +49,7 @@ struct HeartbeatService: WorkerService {
                 origins?.limits.withLock { $0.evidence.clockOffset = reply.clockOffset }
                 lease.confirm(sentAt: sent, seconds: reply.lease.seconds)
                 running.cancel(reply.cancelled)
+                if holdsJobs { due.answered(reply.due, isIdle: false) }
             } catch {
                 if error.code == .workerLost {
                     lease.lose()

@@ -1,34 +1,42 @@
 internal import Concurrency
-internal import JobQueue
+package import JobQueue
 
-/// Calls one kind of the queue's maintenance at its pace, or when it is due while the worker is idle. A task that
-/// another worker runs at the time is skipped.
-struct MaintenanceService: WorkerService {
-    let kind: MaintenanceKind
-    let queue: PostgresJobQueue
-    let due: DueCalls
-    /// Wakes the claim loop.
-    let wake: AsyncEvent
-    let observe: @Sendable (WorkerEvent) -> Void
+/// Calls one kind of the queue's maintenance when it is due. A task that another worker runs at the time is skipped.
+package struct MaintenanceService: WorkerService {
+    private let kind: MaintenanceKind
+    private let queue: PostgresJobQueue
+    private let due: DueCalls
+    private let foundJobs: @Sendable () -> Void
+    private let observe: @Sendable (WorkerEvent) -> Void
 
-    func run() async {
-        var pace = MaintenancePace(kind)
+    /// - Parameters:
+    ///   - foundJobs: called when jobs have probably become ready.
+    ///   - observe: called for each error of the database.
+    package init(
+        _ kind: MaintenanceKind, queue: PostgresJobQueue, due: DueCalls, foundJobs: @escaping @Sendable () -> Void,
+        observe: @escaping @Sendable (WorkerEvent) -> Void
+    ) {
+        self.kind = kind
+        self.queue = queue
+        self.due = due
+        self.foundJobs = foundJobs
+        self.observe = observe
+    }
+
+    package func run() async {
         while !Task.isCancelled {
             do throws(QueueError) {
                 let result = try await queue.maintain(kind)
-                pace.answered(tasks: result.tasks)
-                if result.moved > 0, kind == .urgent || kind == .schedule {
-                    due.foundJobs()
-                    wake.signal()
-                }
+                if result.moved > 0, kind == .urgent || kind == .schedule { foundJobs() }
                 // A full portion means that there is probably more work of this kind.
                 if result.moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
-                // A task ran and failed.
-                if error.code == .refused { pace.answered(tasks: 1) }
                 observe(.queueUnavailable(error))
+                // Meanwhile the calls that are due are those of other workers.
+                try? await Task.sleep(for: kind.interval)
+                continue
             }
-            await due.wait(for: DueCall(kind), after: pace.wait)
+            await due.wait(for: DueCall(kind), after: kind.interval)
         }
     }
 }

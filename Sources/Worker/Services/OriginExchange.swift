@@ -2,13 +2,12 @@ internal import Concurrency
 internal import Downloader
 internal import JobQueue
 
-/// Exchanges the states of origins between workers: reports local changes at once, and reads those of others every
-/// second. While the worker is idle it reads nothing but when holds have ended, and at once when it has a job again.
+/// Exchanges the states of origins between workers: reports local changes at once, and reads those of others when a
+/// heartbeat answers that there are any, then about every second until there are none. While the worker is idle it
+/// reads nothing but when holds have ended, and at once when it has a job again.
 struct OriginExchange: WorkerService {
     /// The time between two reads of the origins that other workers hold.
     static let interval = Duration.seconds(1)
-    /// The time between two reads of the rules by which failures count against an origin.
-    static let ruleInterval = Duration.seconds(60)
 
     let origins: OriginLimiter
     let queue: PostgresJobQueue
@@ -18,8 +17,8 @@ struct OriginExchange: WorkerService {
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
-        var rulesReadAt: ContinuousClock.Instant?
         while !Task.isCancelled {
+            let isAnyHeld: Bool
             let changes = origins.limits.withLock { $0.takeChanges() }
             do throws(QueueError) {
                 try await queue.report(origins.reports(changes), by: worker)
@@ -31,6 +30,7 @@ struct OriginExchange: WorkerService {
                     return $0.adopt(known)
                 }
                 if mustAnswer { origins.changed.signal() }
+                isAnyHeld = !known.isEmpty
             } catch {
                 origins.limits.withLock { $0.putBack(changes) }
                 observe(.queueUnavailable(error))
@@ -38,20 +38,7 @@ struct OriginExchange: WorkerService {
                 // The reports do not wait for the end of idleness.
                 continue
             }
-            if rulesReadAt.map({ .now - $0 >= Self.ruleInterval }) ?? true, await readRules() { rulesReadAt = .now }
-            await due.wait(for: .origins, after: Self.interval)
-        }
-    }
-
-    /// False when the rules could not be read; the previous ones stay in use.
-    private func readRules() async -> Bool {
-        do throws(QueueError) {
-            let faults = OriginFaults(try await queue.originFaults())
-            origins.limits.withLock { $0.faults = faults }
-            return true
-        } catch {
-            observe(.queueUnavailable(error))
-            return false
+            await due.wait(for: .origins, after: Self.interval, alsoUnnamed: isAnyHeld)
         }
     }
 }

@@ -39,7 +39,7 @@ package struct WebhookService: WorkerService {
         self.observe = observe
     }
 
-    /// Posts what is due, every 5 s; while the worker is idle as soon as something is.
+    /// Posts what is due, when an answer names it, and every 5 s without answers.
     package func run() async {
         while !Task.isCancelled {
             await sendDue()

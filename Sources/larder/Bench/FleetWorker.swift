@@ -1,13 +1,15 @@
 import Concurrency
 import JobQueue
+import Worker
 
 /// One life of a simulated worker: everything that `larder work` sends to the database, and no images.
 ///
 /// It claims as many jobs as it has slots, holds them until its next turn, completes them and claims again. Meanwhile
-/// it sends heartbeats and calls maintenance as a busy worker does.
+/// it sends heartbeats, and calls the maintenance that they answer as due. `larder work` would also read the held
+/// origins; none is held here.
 struct FleetWorker: Sendable {
-    /// The time between two heartbeats of a worker that holds jobs.
-    private static let heartbeatInterval = Duration.milliseconds(750)
+    /// The seconds between two heartbeats of a worker that holds jobs.
+    private static let heartbeatInterval = 0.7...0.8
     /// The time until the next claim after one that returned nothing, and between two attempts to register.
     private static let pause = 0.75...1.25
 
@@ -41,9 +43,13 @@ struct FleetWorker: Sendable {
 
     private func work(in session: WorkerSession) async throws(QueueError) {
         var held: [Job] = []
+        let due = DueCalls()
         let result: Result<Void, QueueError> = await withTaskGroup(of: Void.self) { group in
-            group.addTask { await sendHeartbeats(in: session) }
-            for kind in MaintenanceKind.allCases { group.addTask { await maintain(kind) } }
+            group.addTask { await sendHeartbeats(in: session, due) }
+            for kind in MaintenanceKind.allCases {
+                let service = MaintenanceService(kind, queue: queue, due: due, foundJobs: {}, observe: note)
+                group.addTask { await service.run() }
+            }
             if dies {
                 group.addTask {
                     try? await Task.sleep(until: end, clock: .continuous)
@@ -106,13 +112,16 @@ struct FleetWorker: Sendable {
         }
     }
 
-    private func sendHeartbeats(in session: WorkerSession) async {
+    private func sendHeartbeats(in session: WorkerSession, _ due: DueCalls) async {
+        let handled = Set(MaintenanceKind.allCases.map { DueCall($0) } + [.origins])
         while true {
-            try? await Task.sleep(for: Self.heartbeatInterval)
+            try? await Task.sleep(for: .seconds(Double.random(in: Self.heartbeatInterval)))
             if Task.isCancelled { return }
             do throws(QueueError) {
-                _ = try await ledger.timed(\.heartbeats) { () async throws(QueueError) in try await session.heartbeat()
+                let reply = try await ledger.timed(\.heartbeats) { () async throws(QueueError) in
+                    try await session.heartbeat(handling: due.free(of: handled))
                 }
+                due.answered(reply.due, isIdle: false)
             } catch {
                 // The next claim registers it again.
                 if error.code != .workerLost { note(error) }
@@ -120,21 +129,8 @@ struct FleetWorker: Sendable {
         }
     }
 
-    /// As `MaintenanceService` does.
-    private func maintain(_ kind: MaintenanceKind) async {
-        var pace = MaintenancePace(kind)
-        try? await Task.sleep(for: pace.wait * Double.random(in: 0...1))
-        while !Task.isCancelled {
-            do throws(QueueError) {
-                let result = try await queue.maintain(kind)
-                pace.answered(tasks: result.tasks)
-                if result.moved >= PostgresJobQueue.maintenancePortion { continue }
-            } catch {
-                if error.code == .refused { pace.answered(tasks: 1) }
-                note(error)
-            }
-            try? await Task.sleep(for: pace.wait)
-        }
+    private func note(_ event: WorkerEvent) {
+        if case .queueUnavailable(let error) = event { note(error) }
     }
 
     private func note(_ error: QueueError) {

@@ -1,10 +1,10 @@
--- What a worker without jobs calls: larder.claim_idle_v1(), about once a second, in place of a claim, a heartbeat, two
--- calls of maintain() and the looks for schedules, webhooks and held origins.
+-- Which calls besides claims, completions and heartbeats a worker is to make: maintenance, and the looks for
+-- schedules, webhooks and held origins. Of all workers one at a time gets the answer that a call is due, and not more
+-- often than the row look_KIND of larder_data.task says: so N workers do not make N times as many calls.
 --
--- It claims. If there is no job, it extends the lease when that is due, and looks for other work; the worker makes a
--- further call only for a kind of work that is there. Of all idle workers one at a time looks for each kind, and not
--- more often than the row look_KIND of larder_data.task says: so N idle workers do not look N times, and only one of
--- them gets the answer that a call is due.
+-- A worker that holds jobs gets it with a heartbeat. One without jobs calls larder.claim_idle_v1(), about once a
+-- second, in place of a claim and a heartbeat. It claims. If there is no job, it extends the lease when that is due,
+-- and looks for other work; the worker makes a further call only for a kind of work that is there.
 --
 -- A look goes through the tasks of its kind that are due, in their order. Those without work count as run: a task that
 -- keeps something up to date also then, such as a position, is run at once, which takes no lock that others wait for.
@@ -127,13 +127,60 @@ END $$;
 COMMENT ON FUNCTION larder_data.look_for_tasks IS
     'Whether a task of this kind is due and has something to do. Those before it count as run.';
 
+-- In one query first, because most calls of a large fleet find nothing due. What fails or waits here must not fail a
+-- heartbeat: another one follows.
+CREATE FUNCTION larder_data.take_looks(handles text[]) RETURNS text[]
+LANGUAGE plpgsql SET lock_timeout = '100ms' SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    due text;
+    taken text[] := '{}'::text[];
+BEGIN
+    SELECT h INTO due FROM unnest(handles) h
+    WHERE h IS NULL OR h <> ALL ('{urgent,routine,owner,schedule,webhook,origins,end}'::text[]) LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'handles: unknown kind of work "%"', due USING ERRCODE = '22023',
+            HINT = 'urgent, routine, owner, schedule, webhook, origins or end';
+    END IF;
+    BEGIN
+        FOR due IN
+            SELECT right(t.task, -5) FROM larder_data.current_task t
+            WHERE t.kind = 'look' AND t.is_due AND right(t.task, -5) = ANY (handles) ORDER BY t.place
+        LOOP
+            CONTINUE WHEN due = 'owner' AND NOT pg_has_role(larder_data.caller(), (
+                SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = 'larder_data.maintenance'::regclass),
+                'USAGE');
+            IF larder_data.take_task('look_' || due) THEN
+                taken := taken || due;
+            END IF;
+        END LOOP;
+        RETURN taken;
+    EXCEPTION WHEN serialization_failure OR lock_not_available THEN
+        -- Above READ COMMITTED another caller has taken one since the snapshot; or one of the tables is locked.
+        RETURN '{}';
+    END;
+END $$;
+COMMENT ON FUNCTION larder_data.take_looks IS
+    'The kinds of work of `handles` for which it is time to look, and for which no other caller looks just now.';
+
+CREATE FUNCTION larder_data.due_while_busy(handles text[]) RETURNS text[]
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    due text[] := larder_data.take_looks(handles);
+BEGIN
+    -- Each worker reads the holds while there are any: it may have had a success of the origin, or has its jobs.
+    IF 'origins' = ANY (handles) AND 'origins' <> ALL (due) AND EXISTS (SELECT FROM larder_data.origin_hold) THEN
+        due := due || 'origins'::text;
+    END IF;
+    RETURN due;
+END $$;
+COMMENT ON FUNCTION larder_data.due_while_busy IS
+    'Which of these kinds of work a worker that holds jobs is to do now, whether there is any or not.';
+
 -- What fails here must not fail the claim: maintain() meets the same error, and records it.
 CREATE FUNCTION larder_data.look(kind text) RETURNS boolean
 LANGUAGE plpgsql SET lock_timeout = '100ms' SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
-    IF NOT larder_data.is_due('look_' || kind) OR NOT larder_data.take_task('look_' || kind) THEN
-        RETURN false;
-    ELSIF kind = 'schedule' THEN
+    IF kind = 'schedule' THEN
         RETURN EXISTS (SELECT FROM larder_data.due_schedule);
     ELSIF kind = 'webhook' THEN
         RETURN EXISTS (SELECT FROM larder_data.webhook w WHERE w.due_at <= clock_timestamp());
@@ -150,8 +197,7 @@ EXCEPTION
         RETURN true;
 END $$;
 COMMENT ON FUNCTION larder_data.look IS
-    'Whether there is work of a kind: a kind of maintenance, schedule, webhook, or origins, holds that have ended. '
-    'False also when another caller has looked just now.';
+    'Whether there is work of a kind: a kind of maintenance, schedule, webhook, or origins, holds that have ended.';
 
 -- Exactly what a worker asks before it ends, but for a batch that ended: of a queue what is due within 30 s keeps it.
 CREATE FUNCTION larder_data.may_end(queue text, only_batch text) RETURNS boolean
@@ -170,35 +216,26 @@ COMMENT ON FUNCTION larder_data.may_end IS
     'Whether a queue has nothing left that is due within 30 s, or a batch is finished or has nothing left that may '
     'run.';
 
-CREATE FUNCTION larder_data.due_calls(handles text[], queue text, only_batch text) RETURNS text[]
+CREATE FUNCTION larder_data.due_while_idle(handles text[], queue text, only_batch text) RETURNS text[]
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
+    taken text[] := larder_data.take_looks(handles);
     kind text;
-    found text[] := '{}'::text[];
+    due text[] := '{}'::text[];
 BEGIN
     FOREACH kind IN ARRAY coalesce(handles, '{}'::text[]) LOOP
-        IF kind = 'end' THEN
-            CONTINUE WHEN NOT larder_data.may_end(queue, only_batch);
-        ELSIF kind = 'owner' AND NOT pg_has_role(larder_data.caller(), (
-            SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = 'larder_data.maintenance'::regclass), 'USAGE')
-        THEN
-            CONTINUE;
-        ELSIF kind <> ALL ('{urgent,routine,owner,schedule,webhook,origins}'::text[]) THEN
-            RAISE EXCEPTION 'handles: unknown kind of work "%"', kind USING ERRCODE = '22023',
-                HINT = 'urgent, routine, owner, schedule, webhook, origins or end';
-        ELSIF kind = 'origins' AND EXISTS (
-            SELECT FROM larder_data.origin_hold h
-            WHERE h.reason = 'breaker' AND h.since > clock_timestamp() - interval '1 min') THEN
+        IF kind = 'end' AND larder_data.may_end(queue, only_batch)
             -- Each idle worker reads a new hold: one of them may have had a success since.
-            NULL;
-        ELSE
-            CONTINUE WHEN NOT larder_data.look(kind);
+            OR kind = 'origins' AND EXISTS (
+                SELECT FROM larder_data.origin_hold h
+                WHERE h.reason = 'breaker' AND h.since > clock_timestamp() - interval '1 min')
+            OR kind = ANY (taken) AND larder_data.look(kind) THEN
+            due := due || kind;
         END IF;
-        found := found || kind;
     END LOOP;
-    RETURN found;
+    RETURN due;
 END $$;
-COMMENT ON FUNCTION larder_data.due_calls IS 'Which of these kinds of work there are for the caller.';
+COMMENT ON FUNCTION larder_data.due_while_idle IS 'Which of these kinds of work there are for a worker without jobs.';
 
 CREATE FUNCTION larder.claim_idle_v1(
     worker bigint, claim_no bigint, max_jobs int, queue text DEFAULT 'default', again boolean DEFAULT false,
@@ -216,7 +253,7 @@ BEGIN
     IF FOUND THEN
         RETURN;
     END IF;
-    due := larder_data.due_calls(handles, claim_idle_v1.queue, only_batch);
+    due := larder_data.due_while_idle(handles, claim_idle_v1.queue, only_batch);
     -- Last, because a heartbeat locks the row of the worker.
     IF (SELECT w.heartbeat_at NOT BETWEEN clock_timestamp() - interval '2 s' AND clock_timestamp()
         FROM larder_data.worker w WHERE w.id = worker ORDER BY w.number DESC LIMIT 1) THEN
