@@ -156,7 +156,7 @@ BEGIN
         RETURN taken;
     EXCEPTION WHEN serialization_failure OR lock_not_available THEN
         -- Above READ COMMITTED another caller has taken one since the snapshot; or one of the tables is locked.
-        RETURN '{}';
+        RETURN '{}'::text[];
     END;
 END $$;
 COMMENT ON FUNCTION larder_data.take_looks IS
