@@ -128,11 +128,13 @@ COMMENT ON FUNCTION larder_data.look_for_tasks IS
     'Whether a task of this kind is due and has something to do. Those before it count as run.';
 
 -- In one query first, because most calls of a large fleet find nothing due. What fails or waits here must not fail a
--- heartbeat: another one follows.
+-- heartbeat: another one follows. A look that is a second late is locked by a transaction that stays open, and answered
+-- to every caller: one worker keeps no others from maintenance.
 CREATE FUNCTION larder_data.take_looks(handles text[]) RETURNS text[]
 LANGUAGE plpgsql SET lock_timeout = '100ms' SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     due text;
+    is_late boolean;
     taken text[] := '{}'::text[];
 BEGIN
     SELECT h INTO due FROM unnest(handles) h
@@ -142,14 +144,14 @@ BEGIN
             HINT = 'urgent, routine, owner, schedule, webhook, origins or end';
     END IF;
     BEGIN
-        FOR due IN
-            SELECT right(t.task, -5) FROM larder_data.current_task t
+        FOR due, is_late IN
+            SELECT right(t.task, -5), t.next_at < clock_timestamp() - interval '1 s' FROM larder_data.current_task t
             WHERE t.kind = 'look' AND t.is_due AND right(t.task, -5) = ANY (handles) ORDER BY t.place
         LOOP
             CONTINUE WHEN due = 'owner' AND NOT pg_has_role(larder_data.caller(), (
                 SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = 'larder_data.maintenance'::regclass),
                 'USAGE');
-            IF larder_data.take_task('look_' || due) THEN
+            IF larder_data.take_task('look_' || due) OR is_late THEN
                 taken := taken || due;
             END IF;
         END LOOP;

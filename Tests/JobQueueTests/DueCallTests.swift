@@ -64,15 +64,17 @@ struct DueCallTests {
         }
     }
 
-    @Test func `a call that another transaction is about to answer as due is left to it`() async throws {
-        let (fixture, workers) = try await fixture(workers: 1)
+    @Test func `a transaction that stays open keeps no call from others for longer than a second`() async throws {
+        let (fixture, workers) = try await fixture(workers: 2)
         let other = fixture.otherConnection()
         _ = try await other.rows("BEGIN")
-        _ = try await other.rows("SELECT FROM larder_data.task WHERE task = 'look_urgent' FOR UPDATE")
-        #expect(
-            try await workers[0].heartbeat(handling: [.urgent, .routine]).due == [.routine], "it does not wait")
+        _ = try await other.rows("SELECT larder.heartbeat_v1(\(workers[1].id), handles => '{urgent}')")
+        for _ in 0..<2 {
+            #expect(try await workers[0].heartbeat(handling: [.urgent]).due == [.urgent], "a second late, and locked")
+        }
         _ = try await other.rows("ROLLBACK")
-        #expect(try await workers[0].heartbeat(handling: [.urgent, .routine]).due == [.urgent])
+        #expect(try await workers[0].heartbeat(handling: [.urgent]).due == [.urgent])
+        #expect(try await workers[0].heartbeat(handling: [.urgent]).due == [])
     }
 
     @Test func `a heartbeat does not wait for a locked table of the tasks`() async throws {
