@@ -11,7 +11,7 @@ public enum MaintenanceKind: String, Sendable, CaseIterable {
     /// Enqueues the schedules that are due. Their queries may take long.
     case schedule
 
-    /// The time between two calls of a worker that the database does not answer which calls are due.
+    /// The time between two calls while no answer of the database names those that are due.
     public var interval: Duration {
         switch self {
         case .urgent, .routine: .seconds(1)
@@ -19,14 +19,6 @@ public enum MaintenanceKind: String, Sendable, CaseIterable {
         case .schedule: .seconds(5)
         }
     }
-}
-
-/// What a call of `PostgresJobQueue.maintain(_:force:)` did.
-public struct MaintenanceResult: Sendable, Equatable {
-    /// How many tasks, or statements, were due and ran.
-    public var tasks: Int
-    /// The most rows that one of them moved.
-    public var moved: Int
 }
 
 /// A violated invariant, as `PostgresJobQueue.check()` finds it.
@@ -43,23 +35,18 @@ extension PostgresJobQueue {
     /// The most rows that one run of a task moves; after as many, more may be due.
     public static let maintenancePortion = 5_000
 
-    /// Runs the maintenance tasks of one kind that are due.
+    /// Runs the maintenance tasks of one kind that are due, and returns the most rows that one of them moved: of `.owner`
+    /// how many tables were vacuumed or dropped, of `.schedule` a full portion when one ran.
     ///
     /// There is no leader: any number of processes may call this at any time, and a task that another one runs is
     /// skipped. `force` also runs tasks that are not due, except those of `.owner` and `.schedule`. Throws `.refused`
     /// after the other tasks when one fails; the views `larder.maintenance` and `larder.schedule` show its error. Never
     /// waits for an unreachable database. A statement takes at most 5 s, of `.owner` 10 s, of `.schedule` 60 s.
     @discardableResult
-    public func maintain(_ kind: MaintenanceKind, force: Bool = false) async throws(QueueError) -> MaintenanceResult {
-        if kind == .owner {
-            let completed = try await runOwnerStatements()
-            return MaintenanceResult(tasks: completed, moved: completed)
-        }
-        if kind == .schedule {
-            // Another schedule may be due.
-            let hasRun = try await runDueSchedule()
-            return MaintenanceResult(tasks: hasRun ? 1 : 0, moved: hasRun ? Self.maintenancePortion : 0)
-        }
+    public func maintain(_ kind: MaintenanceKind, force: Bool = false) async throws(QueueError) -> Int {
+        if kind == .owner { return try await runOwnerStatements() }
+        // Another schedule may be due.
+        if kind == .schedule { return try await runDueSchedule() ? Self.maintenancePortion : 0 }
         return try await ask(
             "SELECT task, moved, error, error_code FROM larder.maintain(\(force), $1)", [.text(kind.rawValue)],
             maxWait: .zero, on: connection(for: kind)
@@ -69,18 +56,17 @@ extension PostgresJobQueue {
                 throw QueueError(
                     .refused, "maintenance \(rows.text(row, 0) ?? ""): \(error.firstLine)", sqlState: rows.text(row, 3))
             }
-            return MaintenanceResult(
-                tasks: rows.count, moved: (0..<rows.count).map { Int(rows.integer($0, 1) ?? 0) }.max() ?? 0)
+            return (0..<rows.count).map { Int(rows.integer($0, 1) ?? 0) }.max() ?? 0
         }
     }
 
     /// Runs the urgent tasks, then the routine ones, and returns the most rows that one of them moved.
     @discardableResult
     public func maintain(force: Bool = false) async throws(QueueError) -> Int {
-        let urgent: Result<MaintenanceResult, QueueError>
+        let urgent: Result<Int, QueueError>
         do { urgent = .success(try await maintain(.urgent, force: force)) } catch { urgent = .failure(error) }
         let routine = try await maintain(.routine, force: force)
-        return max(try urgent.get().moved, routine.moved)
+        return max(try urgent.get(), routine)
     }
 
     /// Returns how many tables were vacuumed or dropped.

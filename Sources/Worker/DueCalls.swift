@@ -36,7 +36,7 @@ package final class DueCalls: Sendable {
 
     /// Those of the calls `handled` whose services wait for them. A service that is busy, or whose call has just failed,
     /// leaves what is due to other workers.
-    package func free(of handled: Set<DueCall>) -> Set<DueCall> {
+    package func awaited(among handled: Set<DueCall>) -> Set<DueCall> {
         let waiting = state.withLock { $0.waiting }
         return handled.filter { $0 == .end || waiting.contains($0) }
     }

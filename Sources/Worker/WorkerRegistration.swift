@@ -160,7 +160,7 @@ struct WorkerRegistration: Sendable {
     private func claimIdle(_ limit: Int, in attempts: inout DiscardingTaskGroup) async throws(QueueError) {
         let sent = lease.now
         let answer = try await session.claimIdle(
-            upTo: limit, from: configuration.source, handling: worker.due.free(of: configuration.handledCalls))
+            upTo: limit, from: configuration.source, handling: worker.due.awaited(among: configuration.handledCalls))
         if let heartbeat = answer.heartbeat {
             lease.confirm(sentAt: sent, seconds: heartbeat.lease.seconds)
             configuration.origins?.limits.withLock { $0.evidence.clockOffset = heartbeat.clockOffset }

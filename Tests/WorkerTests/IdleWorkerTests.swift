@@ -186,13 +186,13 @@ struct IdleWorkerTests {
 
     @Test func `a worker asks for the calls for which its services wait`() async {
         let due = DueCalls(lifetime: .seconds(3_600))
-        #expect(due.free(of: [.urgent, .end]) == [.end])
+        #expect(due.awaited(among: [.urgent, .end]) == [.end])
         due.answered([], isIdle: true)
         async let waiting: Void = due.wait(for: .urgent, after: .zero)
-        #expect(await reached { due.free(of: [.urgent, .routine]) == [.urgent] })
+        #expect(await reached { due.awaited(among: [.urgent, .routine]) == [.urgent] })
         due.answered([.urgent], isIdle: true)
         await waiting
-        #expect(due.free(of: [.urgent, .routine]).isEmpty)
+        #expect(due.awaited(among: [.urgent, .routine]).isEmpty)
     }
 
     @Test func `a worker is to claim at once after maintenance only while it is idle, and once`() {

@@ -31,7 +31,7 @@ struct RunningChild: ~Copyable {
     private let room = MessageRoom()
     private let errors: ChildErrors
 
-    /// Starts a process, for which its setup is in the socket.
+    /// Starts a process; its setup is in the socket before.
     ///
     /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
     init(_ configuration: TranscoderPool.Configuration) throws(TranscodeError) {

@@ -6,10 +6,10 @@ internal import JobQueue
 /// due.
 ///
 /// The claims of a worker that is idle for some time extend its lease: it then sends heartbeats only when these fail.
-struct HeartbeatService: WorkerService {
+package struct HeartbeatService: WorkerService {
     /// The seconds between two heartbeats while the worker holds jobs. Below 1, so that a cancelled job ends within a
     /// second; random, so that no worker is always a little before another one and gets all calls that are due.
-    static let interval = 0.7...0.8
+    package static let interval = 0.7...0.8
     /// How much longer it is while the worker holds none; random, so that workers that start together do not send
     /// together. Several heartbeats fit in a lease.
     static let idleTime: ClosedRange<Double> = 1.75...2.75
@@ -29,7 +29,7 @@ struct HeartbeatService: WorkerService {
     let wake: AsyncEvent
     let observe: @Sendable (WorkerEvent) -> Void
 
-    func run() async {
+    package func run() async {
         while true {
             if isIdle() {
                 due.heartbeatsPause()
@@ -41,7 +41,7 @@ struct HeartbeatService: WorkerService {
             if !holdsJobs, lease.age < Self.idleAge { continue }
             let sent = lease.now
             do throws(QueueError) {
-                let reply = try await session.heartbeat(handling: holdsJobs ? due.free(of: handled) : [])
+                let reply = try await session.heartbeat(handling: holdsJobs ? due.awaited(among: handled) : [])
                 if reply.leaseExpired {
                     lease.lose()
                     return wake.signal()

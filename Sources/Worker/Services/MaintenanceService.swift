@@ -26,10 +26,10 @@ package struct MaintenanceService: WorkerService {
     package func run() async {
         while !Task.isCancelled {
             do throws(QueueError) {
-                let result = try await queue.maintain(kind)
-                if result.moved > 0, kind == .urgent || kind == .schedule { foundJobs() }
+                let moved = try await queue.maintain(kind)
+                if moved > 0, kind == .urgent || kind == .schedule { foundJobs() }
                 // A full portion means that there is probably more work of this kind.
-                if result.moved >= PostgresJobQueue.maintenancePortion { continue }
+                if moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
                 observe(.queueUnavailable(error))
                 // Meanwhile the calls that are due are those of other workers.

@@ -8,8 +8,6 @@ import Worker
 /// it sends heartbeats, and calls the maintenance that they answer as due. `larder work` would also read the held
 /// origins; none is held here.
 struct FleetWorker: Sendable {
-    /// The seconds between two heartbeats of a worker that holds jobs.
-    private static let heartbeatInterval = 0.7...0.8
     /// The time until the next claim after one that returned nothing, and between two attempts to register.
     private static let pause = 0.75...1.25
 
@@ -115,11 +113,11 @@ struct FleetWorker: Sendable {
     private func sendHeartbeats(in session: WorkerSession, _ due: DueCalls) async {
         let handled = Set(MaintenanceKind.allCases.map { DueCall($0) } + [.origins])
         while true {
-            try? await Task.sleep(for: .seconds(Double.random(in: Self.heartbeatInterval)))
+            try? await Task.sleep(for: .seconds(Double.random(in: HeartbeatService.interval)))
             if Task.isCancelled { return }
             do throws(QueueError) {
                 let reply = try await ledger.timed(\.heartbeats) { () async throws(QueueError) in
-                    try await session.heartbeat(handling: due.free(of: handled))
+                    try await session.heartbeat(handling: due.awaited(among: handled))
                 }
                 due.answered(reply.due, isIdle: false)
             } catch {
