@@ -157,7 +157,8 @@ INLINE void sum_rows_by_alpha(const uint8_t *const in[4], size_t place, size_t s
     for (int plane = 0; plane <= alpha; plane++) { memcpy(out + (size_t)plane * room, sums[plane], sizeof sums[plane]); }
 }
 
-/// The quotients of colours times alpha and alpha; zero where nothing is left of alpha but the rounding of floats.
+/// The quotients of colours times alpha and alpha, which is not clipped, so that what a filter adds or takes at an edge
+/// cancels out; zero where nothing is left of alpha but the rounding of floats.
 INLINE void divide(floats values[group], const floats alphas[group]) {
     for (int row = 0; row < group; row++) {
         floats least = (floats){0} + 0.001f;
@@ -187,10 +188,11 @@ void larder_resample_alpha(const uint8_t *const in[4], size_t inStride, struct l
         for (int x = 0; x < columns.count; x += group) {
             floats alphas[group], sums[group];
             sum_columns(transposed + alpha * room, span.begin, columns, x, alphas);
-            clip(alphas);
             size_t count = (size_t)(columns.count - x < group ? columns.count - x : group);
             size_t place = (size_t)y * outStride + (size_t)x;
-            store(alphas, height, count, out[alpha] + place, outStride);
+            memcpy(sums, alphas, sizeof sums);
+            clip(sums);
+            store(sums, height, count, out[alpha] + place, outStride);
             for (size_t color = 0; color < colors; color++) {
                 sum_columns(transposed + color * room, span.begin, columns, x, sums);
                 divide(sums, alphas);

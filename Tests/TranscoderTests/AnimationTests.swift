@@ -38,7 +38,37 @@ struct AnimationTests {
         for format in ["gif", "webp", "png"] {
             let output = try await harness.make(image, #"\#(small),"format":"\#(format)""#)
             #expect(try await header(output.files[0]).loopCount == Int(count), "\(format)")
+            if format == "gif" { #expect(countInBlock(output.files[0]) == Int(count)) }
         }
+    }
+
+    /// The loop count in a GIF; nil without the block.
+    private func countInBlock(_ gif: [UInt8]) -> Int? {
+        let name = Array("NETSCAPE2.0".utf8)
+        guard let start = gif.indices.first(where: { gif[$0...].starts(with: name) }) else { return nil }
+        return Int(gif[start + 13]) + Int(gif[start + 14]) * 256
+    }
+
+    @Test func `a GIF without a loop count stays without one, and plays once in every format`() async throws {
+        let image = try Fixtures.image("animated.gif")
+        let start = try #require(image.indices.first { image[$0...].starts(with: [0x21, 0xFF, 0x0B]) })
+        let once = Array(image[..<start] + image[(start + 19)...])
+        #expect(countInBlock(image) == 0 && countInBlock(once) == nil)
+        let output = try await harness.make(
+            once, #""thumbnail":{"width":20,"height":20}"#, #"\#(small),"format":"gif""#,
+            #"\#(small),"format":"webp""#, #"\#(small),"format":"png""#)
+        #expect(countInBlock(output.files[0]) == nil && countInBlock(output.files[1]) == nil)
+        for file in output.files { #expect(try await header(file).loopCount == 1) }
+    }
+
+    @Test(arguments: [(0, 0), (1, nil), (3, 3)] as [(Int, Int?)])
+    func `an animated PNG that plays once becomes a GIF without a loop count`(count: Int, block: Int?) async throws {
+        let whole = SyntheticAnimation.Frame(rect: [0, 0, 8, 4], color: [255, 0, 0, 255])
+        let part = SyntheticAnimation.Frame(rect: [0, 0, 4, 4], color: [0, 0, 255, 255])
+        let animation = SyntheticAnimation(loopCount: count, frames: [whole, part])
+        let output = try await harness.make(animation.file, #""animation":"frames","format":"gif""#)
+        #expect(countInBlock(output.files[0]) == block)
+        #expect(try await header(output.files[0]).loopCount == count)
     }
 
     @Test func `transformers are applied to every frame`() async throws {
@@ -71,6 +101,27 @@ struct AnimationTests {
         let first = try await harness.make(image, thumbnail, options: .firstFrameOnly)
         #expect(try first.sample().pixel(2, 2) == [255, 0, 0, 255])
         #expect(try first.made().width == 4 && first.made().format == .png && first.made().frames == 1)
+    }
+
+    /// The detail is at the right of the first frame, at the left of the second.
+    @Test(arguments: ["attention", "entropy"])
+    func `a smart crop of all frames keeps the part that it finds in the first`(interest: String) async throws {
+        let frames = [220..<300, 0..<80].map { columns in
+            SyntheticAnimation.Frame(rect: [0, 0, 300, 100], color: []) { x, y in
+                guard columns.contains(x) else { return [90, 90, 90, 255] }
+                return [UInt8((x * 37 + y * 91) % 256), UInt8((x ^ y) * 5 % 256), 30, 255]
+            }
+        }
+        let crop = #"{"type":"resize","width":50,"height":50,"scaleMode":"aspectFill","gravity":"\#(interest)"}"#
+        let output = try await harness.make(
+            SyntheticAnimation(width: 300, height: 100, frames: frames).file,
+            #""animation":"frames","transform":[\#(crop)],"format":"webp","encode":{"lossless":true}"#)
+        let strip = try #require(PixelSample(output.files[0], frames: -1))
+        #expect(strip.width == 50 && strip.height == 100)
+        let detail = [25, 75].map { y in
+            (0..<50).filter { !isClose(strip.pixel($0, y), [90, 90, 90, 255], within: 12) }.count
+        }
+        #expect(detail[0] > 25 && detail[1] == 0, "\(detail)")
     }
 
     @Test func `a frame has the part that differs from the one before`() async throws {

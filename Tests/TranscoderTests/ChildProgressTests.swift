@@ -33,4 +33,20 @@ struct ChildProgressTests {
         progress.finish(3, .failed(TranscodeError(.encode, "")))
         #expect(progress.completed(ChildReply()).outcomes.count == 1)
     }
+
+    @Test func `numbers that no image has are out of bounds`() {
+        func isInBounds(width: Int = 4, bytes: Int = 5) -> Bool {
+            let variant = TranscodedVariant(format: .webp, width: width, height: 3, bytes: bytes, copied: false)
+            return ChildMessage.Content.finished(0, .made(variant)).isInBounds
+        }
+        #expect(isInBounds() && !isInBounds(width: 0) && !isInBounds(width: 5_000_000_000))
+        #expect(!isInBounds(bytes: -1) && !isInBounds(bytes: .max))
+        var reply = ChildReply()
+        #expect(ChildMessage.Content.reply(reply).isInBounds)
+        reply.processorTime = .seconds(-1)
+        #expect(!ChildMessage.Content.reply(reply).isInBounds)
+        var odd = header
+        odd.orientation = 9
+        #expect(ChildMessage.Content.decoded(header).isInBounds && !ChildMessage.Content.decoded(odd).isInBounds)
+    }
 }

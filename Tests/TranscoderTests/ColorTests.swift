@@ -76,6 +76,14 @@ struct ColorTests {
         let wide = try await drawn(png([200, 100, 100], gamma(45_455) + SyntheticImage.chunk("cHRM", p3)))
         #expect(isNear(wide, [215, 93, 97]), "\(wide)")
         // No primaries can be these.
+        for white in [
+            [23_648, 8909, 60_000, 5000, 20_000, 80_000, 10_000, 2000],
+            [9612, 13_990, 60_000, 20_000, 5000, 80_000, 2000, 2000],
+        ] {
+            let bytes = white.flatMap { number in (0..<4).map { UInt8(number >> (24 - 8 * $0) & 255) } }
+            let odd = try await drawn(png([200, 100, 100], gamma(45_455) + SyntheticImage.chunk("cHRM", bytes)))
+            #expect(odd == [200, 100, 100, 255], "a white that cannot be adapted")
+        }
         let flat = SyntheticImage.chunk("cHRM", [UInt8](repeating: 0, count: 32))
         #expect(try await drawn(png([55, 99, 7], gamma(45_455) + flat)) == [55, 99, 7, 255])
     }

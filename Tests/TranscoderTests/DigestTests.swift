@@ -57,6 +57,18 @@ struct DigestTests {
         #expect(try same <= 8 && distance(one, other) > 20, "\(same)")
     }
 
+    @Test(arguments: [
+        #""thumbnail":{"width":90,"height":40,"preserveAspectRatio":false}"#,
+        #""transform":[{"type":"resize","width":20,"height":60}]"#,
+        #""format":"png","thumbnail":{"width":40,"height":40}"#,
+    ])
+    func `a digest has the shape of the original, not that of a stretched variant`(variant: String) async throws {
+        let photo = SyntheticImage.png(120, 160) { x, y in [UInt8(x), UInt8(y), UInt8(x < 60 ? 200 : 20), 255] }
+        let found = try await digest(photo, variant)
+        // Three frequencies across and four down.
+        #expect(found.blurHash.hasPrefix("T"))
+    }
+
     /// Compared with the published program: an image of one colour has no frequencies.
     @Test func `a ThumbHash has the published form`() throws {
         let bytes = [UInt8](repeating: 255, count: 4 * 16)

@@ -98,7 +98,7 @@ struct PlanTests {
     }
 
     @Test func `a variant with an edge over the limit is refused`() throws {
-        let plan = try plan(header(100, 100), fit(8193), fit(8192))
+        let plan = try plan(header(100, 50), fit(8193), fit(8192))
         guard case .failure(let error) = plan.outputs[0] else {
             Issue.record("8193 pixels were let through")
             return

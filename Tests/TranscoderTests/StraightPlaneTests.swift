@@ -57,18 +57,34 @@ struct StraightPlaneTests {
         var worst = 0.0, transparent = 0
         for y in 0..<size.height {
             for x in 0..<size.width {
-                let place = y * size.width + x, opacity = min(max(alpha.channels[0][place], 0), 255)
+                let place = y * size.width + x, share = alpha.channels[0][place], opacity = min(max(share, 0), 255)
                 let found = try #require(result.alpha).row(y)[x]
                 worst = max(worst, abs(Double(found) - opacity))
                 if opacity == 0 { transparent += 1 }
                 for band in 0..<3 where opacity > 1 {
-                    let color = min(max(colors.channels[band][place] / opacity * 255, 0), 255)
+                    let color = min(max(colors.channels[band][place] / share * 255, 0), 255)
                     worst = max(worst, abs(Double(result.colors[band].row(y)[x]) - color))
                 }
             }
         }
         #expect(worst < 0.51, "\(worst)")
         #expect(transparent > 0 || size.width < 10)
+    }
+
+    /// A filter makes more of alpha and of colours times alpha inside an edge, in the same proportion.
+    @Test func `a hard edge of one colour keeps that colour`() async throws {
+        let square = SyntheticImage.png(80, 80) { x, y in x < 41 || y < 41 ? [0, 0, 0, 0] : [200, 200, 200, 255] }
+        for harness in [planes, libvips] {
+            let output = try await harness.make(square, #""thumbnail":{"width":40,"height":40},"format":"png""#)
+            let sample = try output.sample()
+            #expect(sample.width == 40 && sample.pixel(5, 5)[3] == 0 && sample.pixel(35, 35) == [200, 200, 200, 255])
+            for y in 0..<40 {
+                for x in 0..<40 where sample.pixel(x, y)[3] > 0 {
+                    let pixel = sample.pixel(x, y)
+                    #expect(isClose(Array(pixel.prefix(3)), [200, 200, 200], within: 1), "\(x),\(y): \(pixel)")
+                }
+            }
+        }
     }
 
     @Test func `a transparent image that is not shrunk keeps every pixel, beside one that is`() async throws {
@@ -112,11 +128,11 @@ struct StraightPlaneTests {
         let inverse = try #require(Matrix3(columns: to).inverse), matrix = inverse.times(Matrix3(columns: from))
         var channels = image.colors.channels
         for place in channels[0].indices {
-            let alpha = min(max(image.alpha.channels[0][place], 0), 255)
+            let alpha = image.alpha.channels[0][place]
             guard alpha > 0 else { continue }
             let straight = channels.map { min(max($0[place] / alpha, 0), 1) }
             for (band, light) in matrix.times(straight.map(LinearLight.linear)).enumerated() {
-                channels[band][place] = LinearLight.encoded(min(max(light, 0), 1)) * alpha
+                channels[band][place] = LinearLight.encoded(min(max(light, 0), 1)) * min(alpha, 255)
             }
         }
         let colors = ExactImage(width: image.colors.width, height: image.colors.height, channels: channels)

@@ -13,8 +13,21 @@ struct SyntheticAnimation {
         var delay = [5, 10]
         /// The band that grows by 4 from pixel to pixel in place of one colour: 0 red, 1 green, 2 blue.
         var shades: Int?
+        /// The colour at each place of the frame, in place of one.
+        var pixel: ((Int, Int) -> [UInt8])?
 
-        fileprivate var row: [UInt8] {
+        /// The rows with the numbers of their filters.
+        fileprivate var rows: [UInt8] {
+            guard let pixel else { return Array(repeatElement([0] + row, count: rect[3]).joined()) }
+            var rows: [UInt8] = []
+            for y in 0..<rect[3] {
+                rows.append(0)
+                for x in 0..<rect[2] { rows += pixel(x, y) }
+            }
+            return rows
+        }
+
+        private var row: [UInt8] {
             guard let shades else { return Array(repeatElement(color, count: rect[2]).joined()) }
             return (0..<rect[2]).flatMap { x in (0..<4).map { $0 == shades ? UInt8(x * 4) : $0 == 3 ? 255 : 0 } }
         }
@@ -44,7 +57,7 @@ struct SyntheticAnimation {
             return SyntheticImage.chunk("fcTL", next() + rect + time + operators)
         }
         func pixels(_ frame: Frame) -> [UInt8] {
-            SyntheticImage.zlib(Array(repeatElement([0] + frame.row, count: frame.rect[3]).joined()))
+            SyntheticImage.zlib(frame.rows)
         }
         let header = SyntheticImage.big(width) + SyntheticImage.big(height) + [8, 6, 0, 0, 0]
         var file = Array(SyntheticImage.plain(1, 1, [0, 0, 0, 0]).prefix(8)) + SyntheticImage.chunk("IHDR", header)

@@ -55,6 +55,23 @@ struct WatermarkTests {
         #expect(sample.pixel(22, 0) == [0, 0, 255, 255] && sample.pixel(15, 30) == [200, 100, 50, 255])
     }
 
+    @Test func `a watermark without space within its margins fails the variant, with or without a trim`() async throws {
+        func mark(_ margin: Int) -> String {
+            #""transform":[{"type":"watermark","file":"logo.png","margin":\#(margin)}],"format":"png""#
+        }
+        let framed = SyntheticImage.png(100, 60) { x, y in
+            (40..<60).contains(x) && (20..<40).contains(y) ? [200, 100, 50, 255] : [255, 255, 255, 255]
+        }
+        let output = try await harness.make(framed, mark(30), mark(29), #""trim":{},\#(mark(10))"#)
+        for (number, text) in [(0, "its margin is 30 pixels, the variant has 100×60"), (2, "its margin is 10 pixels")] {
+            let error = #expect(throws: TranscodeError.self) { try output.made(number) }
+            #expect(error?.code == .transform)
+            #expect(error?.message.contains("the watermark 'logo.png' has no space: \(text)") == true, "\(number)")
+        }
+        // Two pixels are left between the margins.
+        #expect(try output.sample(1).pixel(69, 29)[0] < 60 && output.sample(1).pixel(68, 29)[0] == 255)
+    }
+
     @Test(arguments: [("absent.png", "is not in the directory of watermarks"), ("text.png", "is no known image")])
     func `without its watermark a variant fails alone, and blocks nothing`(name: String, text: String) async throws {
         let output = try await harness.make(

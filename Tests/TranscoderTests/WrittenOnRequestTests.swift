@@ -132,8 +132,9 @@ struct WrittenOnRequestTests {
         #expect(#expect(throws: TranscodeError.self) { try slow.outputs[0].get() }?.code == .time)
         let narrow = TranscodeHarness { $0.limits.memoryBytes = 64 << 20 }
         let image = photo(1600, 1200)
-        #expect(try await narrow.refusal(image, #""format":"jxl""#)?.code == .memory)
-        #expect(try await narrow.refusal(image, #""format":"tiff""#) == nil)
+        let output = try await narrow.make(image, #""format":"jxl""#, #""format":"tiff""#)
+        #expect(#expect(throws: TranscodeError.self) { try output.made(0) }?.code == .memory)
+        #expect(try output.made(1).format == .tiff)
     }
 
     @Test func `estimates follow effort, losslessness and compression`() throws {

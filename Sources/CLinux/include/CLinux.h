@@ -112,10 +112,11 @@ void larder_unpin_processor(const struct larder_processors *before);
 /// errno.
 int larder_drop_privileges(void);
 
-/// Denies the calling thread, and those that it starts later, all files by name, and what else the kernel's version of
-/// Landlock can deny: ports, abstract sockets, signals to other processes. It cannot be undone. Returns 0, or -1
-/// with errno where the kernel or a container does not support it.
-int larder_deny_files(void);
+/// Denies the calling thread, and those that it starts later, all files by name but for reading what is beneath `count`
+/// directories, and what else the kernel's version of Landlock can deny: ports, abstract sockets, signals to other
+/// processes. It cannot be undone; a second call denies more. Returns 0, or -1 with errno where the kernel or a
+/// container does not support it.
+int larder_deny_files(const char *const *readable, int count);
 
 /// Allows all threads of this process only the system calls that decoding and encoding make (seccomp). Others fail with
 /// EPERM, those newer than Linux 5.0 with ENOSYS; calls of another architecture end the process. It cannot be undone.

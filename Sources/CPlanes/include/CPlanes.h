@@ -113,7 +113,7 @@ void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_ta
                      float *scratch);
 
 /// Resamples red, green, blue and straight alpha, in this order, all of the same stride: colours times alpha are
-/// filtered, and divided by the filtered alpha before anything is rounded. Where no alpha is left colours are zero.
-/// Takes four times the scratch.
+/// filtered, and divided by the filtered alpha before anything is clipped or rounded. Where no alpha is left colours
+/// are zero. Takes four times the scratch.
 void larder_resample_alpha(const uint8_t *const in[4], size_t inStride, struct larder_filter_table columns,
                            struct larder_filter_table rows, uint8_t *const out[4], size_t outStride, float *scratch);

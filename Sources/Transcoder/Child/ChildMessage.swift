@@ -4,7 +4,7 @@ internal import ImageModel
 /// The first message to a child: what is the same for all its requests.
 struct ChildSetup: Codable, Sendable {
     /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
-    static let version = 9
+    static let version = 10
 
     var version = ChildSetup.version
     let limits: TranscodeLimits

@@ -48,6 +48,17 @@ struct Sandbox: ~Copyable {
 
     deinit { Glibc.close(status) }
 
+    /// Denies all files but those of the system's libraries and devices, for threads that start before `enter`, which
+    /// it does not reach. Call it when all libraries have opened their files, and before there is a second thread.
+    static func restrictEarlyThreads() {
+        let readable: [StaticString] = ["/usr", "/lib", "/lib64", "/sys"]
+        let paths: [UnsafePointer<CChar>?] = readable.map { name in
+            UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+        }
+        // Where Landlock is missing, `enter` finds that out.
+        _ = larder_deny_files(paths, Int32(paths.count))
+    }
+
     /// Sets the limits, which nothing in the process can raise, and denies all that images do not need. Call it once,
     /// when all libraries have opened their files, before the first image is read. False when a limit cannot be set.
     ///
@@ -63,7 +74,7 @@ struct Sandbox: ~Copyable {
             larder_set_limit(larder_limit_descriptors, descriptors) == 0
         else { return false }
         // Files first: the filter of system calls does not allow Landlock's.
-        let deniesFiles = larder_deny_files() == 0
+        let deniesFiles = larder_deny_files(nil, 0) == 0
         let filtersCalls = larder_filter_system_calls(socket) == 0
         level =
             switch (filtersCalls, deniesFiles) {

@@ -11,6 +11,8 @@ public enum TranscoderProcess {
         guard Sandbox.prepareProcess(), VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
         var writable = WritableFormats()
         guard let sandbox = Sandbox() else { return ChildExit.unfit }
+        // libvips keeps the threads of the next call and uses them for images.
+        Sandbox.restrictEarlyThreads()
         // x265 reads the machine's processors when it first runs, and fails when access is denied.
         _ = writable.formats(wanted: [.heic])
         var server = ChildServer(socket: ChildSocket(descriptor), sandbox: sandbox, writable: writable)

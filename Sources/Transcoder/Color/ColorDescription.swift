@@ -24,9 +24,12 @@ struct ColorDescription: Sendable, Hashable {
 
     var isSRGB: Bool { transfer == .sRGB && primaries.areNear(.sRGB) }
 
-    /// An ICC profile of it, version 4.3, for RGB or for grey; nil when the primaries cannot be adapted.
+    /// An ICC profile of it, version 4.3, for RGB or for grey; nil when the primaries cannot be adapted, or a number of
+    /// them or of the curve is more than a profile can hold.
     func profile(isGrey: Bool) -> [UInt8]? {
-        guard let columns = primaries.adaptedColumns, let adaptation = primaries.adaptation else { return nil }
+        guard let columns = primaries.adaptedColumns, let adaptation = primaries.adaptation,
+            (columns.joined() + adaptation.rows + exponents).allSatisfy({ abs($0) < 32_768 })
+        else { return nil }
         var tags: [(StaticString, [UInt8])] = [
             ("desc", Self.text("Larder")), ("cprt", Self.text("CC0")), ("wtpt", Self.xyz(ColorPrimaries.d50)),
             ("chad", Array("sf32".utf8) + Self.zeros(4) + adaptation.rows.flatMap(Self.fixed)),
@@ -52,6 +55,8 @@ struct ColorDescription: Sendable, Hashable {
                 + values.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
         }
     }
+
+    private var exponents: [Double] { if case .gamma(let exponent) = transfer { [exponent] } else { [] } }
 
     // MARK: - The file (ICC.1:2010, 7 and 10)
 

@@ -35,39 +35,28 @@ package enum BlurHash {
     }
 
     /// The frequencies of red, green and blue, row by row; the first one is the mean.
-    private static func waves(_ pixels: DigestPixels, columns: Int, rows: Int) -> [SIMD3<Double>] {
-        let (width, height) = (pixels.width, pixels.height)
-        let colors = linear(pixels)
-        let across = cosines(columns, of: width), down = cosines(rows, of: height)
-        var waves = [SIMD3<Double>](repeating: .zero, count: columns * rows)
-        for y in 0..<height {
-            for column in 0..<columns {
-                var sum = SIMD3<Double>.zero
-                for x in 0..<width { sum += colors[y * width + x] * across[column * width + x] }
-                for row in 0..<rows { waves[row * columns + column] += sum * down[row * height + y] }
-            }
-        }
-        return waves.indices.map { waves[$0] * (($0 == 0 ? 1.0 : 2.0) / Double(width * height)) }
+    private static func waves(_ pixels: DigestPixels, columns: Int, rows: Int) -> [SIMD4<Double>] {
+        let transform = CosineTransform(
+            linear(pixels), width: pixels.width, height: pixels.height, columns: columns, rows: rows, place: 0)
+        let count = Double(pixels.width * pixels.height)
+        return transform.sums.indices.map { transform.sums[$0] * (($0 == 0 ? 1.0 : 2.0) / count) }
     }
 
-    private static func cosines(_ frequencies: Int, of count: Int) -> [Double] {
-        (0..<frequencies).flatMap { frequency in
-            (0..<count).map { cos(Double.pi * Double(frequency) * Double($0) / Double(count)) }
-        }
+    /// The linear light of each value of sRGB.
+    private static let light = (0..<256).map { value in
+        let part = Double(value) / 255
+        return part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4)
     }
 
     /// Linear light on white.
-    private static func linear(_ pixels: DigestPixels) -> [SIMD3<Double>] {
-        let table = (0..<256).map { value in
-            let part = Double(value) / 255
-            return part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4)
-        }
+    private static func linear(_ pixels: DigestPixels) -> [SIMD4<Double>] {
+        let table = light
         return stride(from: 0, to: pixels.bytes.count, by: 4).map { start in
             let alpha = Int(pixels.bytes[start + 3])
             func component(_ index: Int) -> Double {
                 table[(Int(pixels.bytes[start + index]) * alpha + 255 * (255 - alpha) + 127) / 255]
             }
-            return SIMD3(component(0), component(1), component(2))
+            return SIMD4(component(0), component(1), component(2), 0)
         }
     }
 

@@ -1,4 +1,3 @@
-private import Glibc
 internal import ImageModel
 
 /// A small image as RGBA bytes with straight alpha.
@@ -6,9 +5,9 @@ package struct DigestPixels: Sendable {
     let width, height: Int
     let bytes: [UInt8]
 
-    /// - Parameter bytes: exactly four for each pixel, row by row.
+    /// - Parameter bytes: exactly four for each pixel, row by row; at most 65,535 pixels.
     package init(width: Int, height: Int, bytes: [UInt8]) {
-        precondition(bytes.count == width * height * 4, "four bytes a pixel")
+        precondition(bytes.count == width * height * 4 && bytes.count < 4 << 16, "four bytes a pixel of a small image")
         self.width = width
         self.height = height
         self.bytes = bytes
@@ -29,44 +28,33 @@ package struct DigestPixels: Sendable {
 
     /// The mean of the fullest of 4,096 boxes of colours, over pixels with alpha of at least a half.
     package var dominantColor: String {
-        var boxes = [SIMD4<Int>](repeating: .zero, count: 4096)
-        for start in stride(from: 0, to: bytes.count, by: 4) where bytes[start + 3] >= 128 {
-            let (red, green, blue) = (Int(bytes[start]), Int(bytes[start + 1]), Int(bytes[start + 2]))
-            let box = (red / 16 * 16 + green / 16) * 16 + blue / 16
-            boxes[box] &+= SIMD4(red, green, blue, 1)
+        var counts = [UInt16](repeating: 0, count: 4096)
+        let boxes = stride(from: 0, to: bytes.count, by: 4).map { start -> Int? in
+            guard bytes[start + 3] >= 128 else { return nil }
+            return Int(bytes[start] >> 4) << 8 | Int(bytes[start + 1] & 0xf0) | Int(bytes[start + 2] >> 4)
         }
-        guard let fullest = boxes.max(by: { $0.w < $1.w }), fullest.w > 0 else { return "#00000000" }
-        return Self.text(255, (0..<3).map { (fullest[$0] + fullest.w / 2) / fullest.w })
+        for case let box? in boxes { counts[box] += 1 }
+        guard let most = counts.max(), most > 0, let fullest = counts.firstIndex(of: most) else { return "#00000000" }
+        var sum = SIMD3<Int>.zero
+        for (pixel, box) in boxes.enumerated() where box == fullest {
+            sum &+= SIMD3(Int(bytes[pixel * 4]), Int(bytes[pixel * 4 + 1]), Int(bytes[pixel * 4 + 2]))
+        }
+        return Self.text(255, (0..<3).map { (sum[$0] + Int(most) / 2) / Int(most) })
     }
 
     /// The signs of the 8 × 8 lowest frequencies of luma against their median.
     package var perceptualHash: String {
-        var luma: [Double] = []
-        for start in stride(from: 0, to: bytes.count, by: 4) {
+        let luma = stride(from: 0, to: bytes.count, by: 4).map { start in
             let weighted: Double = 0.299 * Double(bytes[start]) + 0.587 * Double(bytes[start + 1])
             let grey: Double = weighted + 0.114 * Double(bytes[start + 2])
-            luma.append(grey * Double(bytes[start + 3]) / 255)
+            return SIMD4(grey * Double(bytes[start + 3]) / 255, 0, 0, 0)
         }
-        let columns = Self.cosines(width), rows = Self.cosines(height)
-        var frequencies = [Double](repeating: 0, count: 64)
-        for y in 0..<height {
-            for u in 0..<8 {
-                var row = 0.0
-                for x in 0..<width { row += luma[y * width + x] * columns[u * width + x] }
-                for v in 0..<8 { frequencies[v * 8 + u] += row * rows[v * height + y] }
-            }
-        }
+        let transform = CosineTransform(luma, width: width, height: height, columns: 8, rows: 8, place: 0.5)
+        let frequencies = transform.sums.map(\.x)
         let median = frequencies.dropFirst().sorted()[31]
         var bits: UInt64 = 0
         for frequency in frequencies { bits = bits << 1 | (frequency > median ? 1 : 0) }
         return bits.hexadecimal(digits: 16)
-    }
-
-    private static func cosines(_ count: Int) -> [Double] {
-        (0..<8 * count).map { index in
-            let wave = Double(index / count), place = Double(index % count) + 0.5
-            return cos(Double.pi / Double(count) * wave * place)
-        }
     }
 
     private static func text(_ alpha: Int, _ color: [Int]) -> String {

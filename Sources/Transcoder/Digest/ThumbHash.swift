@@ -1,5 +1,4 @@
 private import FoundationEssentials
-private import Glibc
 
 /// Evan Wallace's ThumbHash: a blurred thumbnail in about 25 bytes, with aspect ratio and transparency.
 package enum ThumbHash {
@@ -31,13 +30,18 @@ package enum ThumbHash {
         let longest = Double(max(width, height)), limit = hasAlpha ? 5.0 : 7.0
         let columns = max(1, Int((limit * Double(width) / longest).rounded()))
         let rows = max(1, Int((limit * Double(height) / longest).rounded()))
-        func channel(_ columns: Int, _ rows: Int, _ value: (SIMD4<Double>) -> Double) -> Channel {
-            Channel(colors.map(value), width, height, columns: columns, rows: rows)
+        let channels = colors.map { color in
+            SIMD4(
+                (color.x + color.y + color.z) / 3, (color.x + color.y) / 2 - color.z, color.x - color.y, color.w)
         }
-        let luminance = channel(max(3, columns), max(3, rows)) { ($0.x + $0.y + $0.z) / 3 }
-        let yellowBlue = channel(3, 3) { ($0.x + $0.y) / 2 - $0.z }
-        let redGreen = channel(3, 3) { $0.x - $0.y }
-        let alpha = hasAlpha ? channel(5, 5) { $0.w } : nil
+        let transform = CosineTransform(
+            channels, width: width, height: height, columns: max(5, columns), rows: max(5, rows), place: 0.5)
+        func channel(_ index: Int, _ columns: Int, _ rows: Int) -> Channel {
+            Channel(columns: columns, rows: rows) { transform[$0, $1][index] / Double(count) }
+        }
+        let luminance = channel(0, max(3, columns), max(3, rows))
+        let yellowBlue = channel(1, 3, 3), redGreen = channel(2, 3, 3)
+        let alpha = hasAlpha ? channel(3, 5, 5) : nil
 
         let isWide = width > height
         var bits = BitFields()
@@ -82,18 +86,12 @@ package enum ThumbHash {
         var scale = 0.0
         var waves: [Double] = []
 
-        init(_ values: [Double], _ width: Int, _ height: Int, columns: Int, rows: Int) {
+        /// - Parameter frequency: that of a column and a row.
+        init(columns: Int, rows: Int, _ frequency: (Int, Int) -> Double) {
             for row in 0..<rows {
                 var column = 0
                 while column * rows < columns * (rows - row) {
-                    let turn = Double.pi / Double(width) * Double(column)
-                    let columnCosines = (0..<width).map { cos(turn * (Double($0) + 0.5)) }
-                    var sum = 0.0
-                    for y in 0..<height {
-                        let rowCosine = cos(Double.pi / Double(height) * Double(row) * (Double(y) + 0.5))
-                        for x in 0..<width { sum += values[y * width + x] * columnCosines[x] * rowCosine }
-                    }
-                    let wave = sum / Double(width * height)
+                    let wave = frequency(column, row)
                     if row == 0 && column == 0 {
                         mean = wave
                     } else {

@@ -21,7 +21,11 @@ package enum FrameTiming {
     }
 
     /// The count to give to libvips for a count in the file.
-    static func raw(loopCount: Int, addsFirstPlay: Bool) -> Int {
-        addsFirstPlay && loopCount > 0 ? loopCount + 1 : loopCount
+    ///
+    /// - Parameter hasBlock: whether the count is that of a block in a GIF. Else an animation that plays once becomes a
+    ///   GIF without the block: browsers play one with the count 1 twice.
+    static func raw(loopCount: Int, addsFirstPlay: Bool, hasBlock: Bool) -> Int {
+        guard addsFirstPlay, loopCount > 0 else { return loopCount }
+        return loopCount == 1 && !hasBlock ? 1 : loopCount + 1
     }
 }

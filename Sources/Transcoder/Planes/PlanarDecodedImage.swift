@@ -84,7 +84,8 @@ final class PlanarDecodedImage: DecodedImage {
         _ number: Int, _ output: PlannedOutput, from source: SharedImage, _ steps: ArraySlice<DrawStep>
     ) throws(CodecFailure) -> any DrawnImage {
         let isStart = plan.isStart(number)
-        let image = SharedImage(try source.image.drawn(steps, for: output, watermarks, isReadAgain: isStart))
+        var steps = steps
+        let image = SharedImage(try source.image.drawn(&steps, for: output, watermarks, isReadAgain: isStart))
         if isStart && drawn[number] == nil { drawn[number] = .pixels(image) }
         return LibvipsDrawnImage(
             header: header, images: [image], kept: output.encoding.keepsCopyright ? kept : KeptMetadata())
@@ -98,7 +99,8 @@ final class PlanarDecodedImage: DecodedImage {
 
     func digest() throws(CodecFailure) -> ImageDigest? {
         let source = smallestWhole
-        return try ImageDigest(hasAlpha: header.hasAlpha, frames: header.frames, size: source.size) {
+        // The source may be stretched, the digest has the shape of the original.
+        return try ImageDigest(hasAlpha: header.hasAlpha, frames: header.frames, size: header.uprightSize) {
             (size) throws(CodecFailure) in try source.digestPixels(size)
         }
     }
@@ -130,10 +132,13 @@ extension PlanarImage {
         let bands = small.alpha == nil ? 3 : 4
         var pixels = [UInt8](repeating: 0, count: size.area * bands)
         pixels.withUnsafeMutableBufferPointer { if let start = $0.baseAddress { small.copyPixels(to: start) } }
-        guard bands == 3 else { return DigestPixels(width: size.width, height: size.height, bytes: pixels) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(size.area * 4)
-        for start in stride(from: 0, to: pixels.count, by: 3) { bytes += pixels[start..<start + 3] + [255] }
-        return DigestPixels(width: size.width, height: size.height, bytes: bytes)
+        if bands == 3 {
+            let colors = pixels
+            pixels = [UInt8](repeating: 255, count: size.area * 4)
+            for pixel in 0..<size.area {
+                for band in 0..<3 { pixels[pixel * 4 + band] = colors[pixel * 3 + band] }
+            }
+        }
+        return DigestPixels(width: size.width, height: size.height, bytes: pixels)
     }
 }

@@ -35,7 +35,8 @@ package struct DecodePlan: Sendable, Hashable {
     /// Of each output, estimated; nothing for one that cannot be made.
     package let costs: [OutputCost]
 
-    /// A variant that would take far longer than the limits allow is refused, and the others are planned without it.
+    /// A variant that would take far longer or more memory than the limits allow is refused, and the others are planned
+    /// without it.
     ///
     /// - Parameter writable: the formats that this machine can write.
     package init(
@@ -57,6 +58,31 @@ package struct DecodePlan: Sendable, Hashable {
             }
         }
         if hasRefused { self.init(header, variants, drawings, limits, writable) }
+        guard memoryBytes > limits.memoryBytes else { return }
+        for (bytes, number) in Self.needs(header, variants, drawings, limits, writable)
+        where memoryBytes > limits.memoryBytes {
+            // Variants that fit one by one may be too much together.
+            let (need, what) =
+                bytes > limits.memoryBytes ? (bytes, "the variant needs") : (memoryBytes, "the variants together need")
+            do throws(TranscodeError) { try limits.checkMemory(need, what) } catch {
+                drawings[number] = .failure(error)
+                self.init(header, variants, drawings, limits, writable)
+            }
+        }
+    }
+
+    /// The memory that each variant needs by itself, with decoding: the most first, without those that cannot be made.
+    private static func needs(
+        _ header: SourceHeader, _ variants: [Variant], _ drawings: [Result<Drawing, TranscodeError>],
+        _ limits: TranscodeLimits, _ writable: Set<ImageFormat>
+    ) -> [(bytes: Int, number: Int)] {
+        var needs: [(bytes: Int, number: Int)] = []
+        for (number, drawing) in drawings.enumerated() {
+            guard case .success = drawing else { continue }
+            let plan = DecodePlan(header, [variants[number]], [drawing], limits, writable)
+            needs.append((plan.memoryBytes, number))
+        }
+        return needs.sorted { ($0.bytes, $0.number) > ($1.bytes, $1.number) }
     }
 
     private init(

@@ -121,7 +121,11 @@ package struct Drawing: Sendable, Hashable {
             try pad(top: top, left: left, bottom: bottom, right: right, color, limits)
         case .watermark(let watermark):
             let margin = Geometry.pixels((watermark.margin * scale).rounded())
-            if watermark.opacity > 0 { add(.watermark(watermark, margin: margin)) }
+            guard watermark.opacity > 0 else { return }
+            guard Geometry.space(on: size, margin: margin) != nil else {
+                throw TranscodeError(.transform, watermark.noSpace(on: size, margin: margin))
+            }
+            add(.watermark(watermark, margin: margin))
         case .sharpen(let sigma, let amount):
             if amount > 0 { add(.sharpen(sigma: sigma * scale, amount: amount)) }
         }

@@ -144,12 +144,19 @@ package enum Geometry {
         return (min(max(0, pixels(start.rounded())), side - whole), whole)
     }
 
+    /// What margins leave of an image; nil when that is no pixel.
+    static func space(on image: PixelSize, margin: Int) -> PixelSize? {
+        let space = PixelSize(width: image.width - 2 * margin, height: image.height - 2 * margin)
+        return space.width > 0 && space.height > 0 ? space : nil
+    }
+
     /// Where a watermark lies on an image; nil when the margins leave no pixel.
     static func place(
         _ watermark: Watermark, _ mark: PixelSize, on image: PixelSize, margin: Int
     ) -> PixelRect? {
-        let space = PixelSize(width: image.width - 2 * margin, height: image.height - 2 * margin)
-        guard space.width > 0, space.height > 0, case .point(let x, let y) = watermark.position else { return nil }
+        guard let space = space(on: image, margin: margin), case .point(let x, let y) = watermark.position else {
+            return nil
+        }
         let (width, height) = (Double(mark.width), Double(mark.height))
         let wanted = watermark.scale.map { $0 * Double(image.width) / width } ?? 1
         let factor = min(wanted, Double(space.width) / width, Double(space.height) / height)

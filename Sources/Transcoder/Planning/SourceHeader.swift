@@ -23,6 +23,8 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     /// Whether the colours are RGB of an embedded profile that is not sRGB.
     public var hasOwnProfile = false
 
+    /// Whether a GIF has the block with its loop count.
+    package var hasLoopBlock = false
     /// Whether the file can be decoded to a `PlanarImage` in sRGB.
     package var hasPlanes = false
     /// Whether these planes have the colours of an embedded profile that is not sRGB.

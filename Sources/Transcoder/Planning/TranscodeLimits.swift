@@ -72,9 +72,10 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
 
     /// Checks an estimate before pixels are made.
     ///
+    /// - Parameter what: what needs the memory, with the verb.
     /// - Throws: `TranscodeError` 205.
-    func checkMemory(_ bytes: Int) throws(TranscodeError) {
-        try check(bytes, memoryBytes, .memory) { "the image needs about \($0) bytes" }
+    func checkMemory(_ bytes: Int, _ what: String = "the image needs") throws(TranscodeError) {
+        try check(bytes, memoryBytes, .memory) { "\(what) about \($0) bytes" }
     }
 
     /// Checks an estimate of processor time before the work starts.

@@ -191,6 +191,9 @@ actor TranscoderChild {
         case .message(let bytes):
             let message = try ChildMessage(message: bytes)
             guard message.number == requests else { throw TranscodeError(.died, "the child answered another request") }
+            guard message.content.isInBounds else {
+                throw TranscodeError(.died, "the child answered with numbers that no image has")
+            }
             return message.content
         case .overspent: throw TranscodeError(.time, "the image took more than \(limits.hardTime) of processor time")
         case .late:

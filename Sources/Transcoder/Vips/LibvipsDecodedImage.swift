@@ -97,8 +97,9 @@ final class LibvipsDecodedImage: DecodedImage {
         var frames: [SharedImage] = []
         for source in output.encoding.isAnimated ? sources[...] : sources.prefix(1) {
             let start = try pass.trimmed.start(of: output, steps, whole: source)
+            steps = start.steps
             frames.append(
-                SharedImage(try start.image.image.drawn(start.steps, for: output, watermarks, isReadAgain: isReused)))
+                SharedImage(try start.image.image.drawn(&steps, for: output, watermarks, isReadAgain: isReused)))
         }
         if isReused { drawn[number] = frames }
         var kept = pass.kept
@@ -121,12 +122,21 @@ final class LibvipsDecodedImage: DecodedImage {
 extension LibvipsImage {
     /// A frame of an output after its steps, the first of which may not be a trim.
     ///
-    /// - Parameter isReadAgain: by another variant; then its pixels are computed once.
+    /// - Parameters:
+    ///   - steps: a part that is found in this frame becomes a crop, so that further frames show the same part.
+    ///   - isReadAgain: by another variant; then its pixels are computed once.
     func drawn(
-        _ steps: ArraySlice<DrawStep>, for output: PlannedOutput, _ watermarks: WatermarkImages, isReadAgain: Bool
+        _ steps: inout ArraySlice<DrawStep>, for output: PlannedOutput, _ watermarks: WatermarkImages,
+        isReadAgain: Bool
     ) throws(CodecFailure) -> LibvipsImage {
         var image = try copy()
-        for step in steps { image = try image.drawn(step, watermarks) }
+        for index in steps.indices {
+            if case .smartCrop(let size, let interest) = steps[index] {
+                image = try image.inMemory()
+                steps[index] = .crop(try image.part(size, interest))
+            }
+            image = try image.drawn(steps[index], watermarks)
+        }
         if !output.drawing.hasAlpha { image = try image.opaque() }
         // An encoding at another quality reads it again too.
         return isReadAgain || output.encoding.isSearched ? try image.inMemory() : image

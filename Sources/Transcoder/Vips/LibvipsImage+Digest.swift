@@ -16,7 +16,9 @@ extension LibvipsImage {
             throw CodecFailure.otherPixels
         }
         let pixels = BytePixels(start: start, bands: image.bands, size: image.size)
-        return try ImageDigest(hasAlpha: header.hasAlpha, frames: header.frames, size: size, pixels: pixels.means)
+        // The image may be stretched, the digest has the shape of the original.
+        return try ImageDigest(
+            hasAlpha: header.hasAlpha, frames: header.frames, size: header.uprightSize, pixels: pixels.means)
     }
 }
 

@@ -84,10 +84,7 @@ extension LibvipsImage {
             }
         case .smartCrop(let size, let interest):
             let memory = try inMemory()
-            return try LibvipsImage {
-                larder_smart_crop(
-                    memory.pointer, $0, Int32(size.width), Int32(size.height), interest == .entropy ? 1 : 0)
-            }
+            return try memory.drawn(.crop(memory.part(size, interest)))
         case .extend(let x, let y, let canvas, let color): return try extended(x, y, canvas, color)
         case .watermark(let watermark, let margin):
             guard let watermarks else { throw CodecFailure(message: "there are no watermarks") }
@@ -110,6 +107,17 @@ extension LibvipsImage {
         case .blur(let box): return try redrawn { $0.blur(box: box) }
         case .filter(let filter): return try redrawn { $0.filter(filter) }
         }
+    }
+
+    /// The part of a size that is most interesting, of an image in memory.
+    func part(_ size: PixelSize, _ interest: Gravity.Interest) throws(CodecFailure) -> PixelRect {
+        let found = try LibvipsImage {
+            larder_smart_crop(pointer, $0, Int32(size.width), Int32(size.height), interest == .entropy ? 1 : 0)
+        }
+        // libvips gives the place of the whole image from the part.
+        return PixelRect(
+            x: -Int(vips_image_get_xoffset(found.pointer)), y: -Int(vips_image_get_yoffset(found.pointer)),
+            width: size.width, height: size.height)
     }
 
     private func withAlpha() throws(CodecFailure) -> LibvipsImage {

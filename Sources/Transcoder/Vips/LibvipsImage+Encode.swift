@@ -94,7 +94,8 @@ extension LibvipsImage {
         var images: [UnsafeMutablePointer<VipsImage>?] = frames.map { $0.image.pointer }
         let strip = try LibvipsImage { larder_join_frames(&images, Int32(images.count), $0) }.inMemory().copy()
         let plays = FrameTiming.raw(
-            loopCount: header.loopCount, addsFirstPlay: VipsCodec.all[format]?.addsFirstPlay == true)
+            loopCount: header.loopCount, addsFirstPlay: VipsCodec.all[format]?.addsFirstPlay == true,
+            hasBlock: header.hasLoopBlock)
         vips_image_set_int(strip.pointer, "page-height", Int32(first.image.size.height))
         vips_image_set_int(strip.pointer, "n-pages", Int32(frames.count))
         vips_image_set_int(strip.pointer, "loop", Int32(clamping: plays))

@@ -55,8 +55,9 @@ extension LibvipsImage {
             hasAlpha: hasAlpha, isInterlaced: hasField("jpeg-multiscan") || hasField("interlaced"))
         if case .all = format.frames, frames > 1 {
             header.frames = frames
-            header.loopCount = FrameTiming.loopCount(
-                integer("loop") ?? 0, addsFirstPlay: VipsCodec.all[format]?.addsFirstPlay == true)
+            let plays = integer("loop") ?? 0, addsFirstPlay = VipsCodec.all[format]?.addsFirstPlay == true
+            header.loopCount = FrameTiming.loopCount(plays, addsFirstPlay: addsFirstPlay)
+            header.hasLoopBlock = addsFirstPlay && plays != 1
             header.frameMilliseconds = FrameTiming.milliseconds(integers("delay"), frames: header.frames)
         }
         if format == .png, let animation = try PNGAnimation(bytes) {

@@ -50,6 +50,13 @@ final class WatermarkImages {
     }
 }
 
+extension Watermark {
+    /// Why it cannot be drawn where its margins leave no pixel.
+    func noSpace(on image: PixelSize, margin: Int) -> String {
+        "the watermark '\(file)' has no space: its margin is \(margin) pixels, the variant has \(image.text)"
+    }
+}
+
 extension LibvipsImage {
     /// With a watermark drawn over it.
     ///
@@ -57,7 +64,7 @@ extension LibvipsImage {
     func marked(_ watermark: Watermark, margin: Int, _ images: WatermarkImages) throws(CodecFailure) -> LibvipsImage {
         let mark = try images.image(watermark.file)
         guard let place = Geometry.place(watermark, mark.image.size, on: size, margin: margin) else {
-            return try copy()
+            throw CodecFailure(message: watermark.noSpace(on: size, margin: margin), isByRule: true)
         }
         let isScaled = mark.image.size != place.size
         let pixels = try isScaled ? mark.image.scaled(to: place.size).rawRGBA() : mark.image.rawRGBA()

@@ -1,0 +1,53 @@
+internal import ImageModel
+
+/// What a child may say. The worker adds numbers up and stores them with the job, and a child that was taken over could
+/// end it, or make the database refuse them, with any other.
+extension ChildMessage.Content {
+    /// Whether all numbers and texts are some that a child can have measured.
+    var isInBounds: Bool {
+        switch self {
+        case .wantsMemory(let bytes): ChildReply.bytes.contains(bytes)
+        case .decoded(let header): header.isInBounds
+        case .finished(_, let outcome): outcome.isInBounds
+        case .reply(let reply): reply.isInBounds
+        }
+    }
+}
+
+extension ChildReply {
+    fileprivate static let bytes = 0...(1 << 46)
+    private static let times = Duration.zero...Duration.seconds(7 * 86_400)
+
+    fileprivate var isInBounds: Bool {
+        (header?.isInBounds ?? true) && outcomes.allSatisfy(\.isInBounds) && (digest?.isInBounds ?? true)
+            && Self.times.contains(processorTime) && Self.times.contains(codecTime)
+            && Self.bytes.contains(residentBytes) && Self.bytes.contains(peakResidentBytes)
+    }
+}
+
+extension ChildReply.Outcome {
+    fileprivate var isInBounds: Bool {
+        guard case .made(let variant) = self else { return true }
+        return SourceHeader.sides.contains(variant.width) && SourceHeader.sides.contains(variant.height)
+            && ChildReply.bytes.contains(variant.bytes) && SourceHeader.sides.contains(variant.frames ?? 1)
+            && (variant.ssim ?? 1).isFinite
+    }
+}
+
+extension SourceHeader {
+    /// Also of frames: the database's integers.
+    fileprivate static let sides = 1...Int(Int32.max)
+
+    fileprivate var isInBounds: Bool {
+        Self.sides.contains(width) && Self.sides.contains(height) && Self.sides.contains(frames)
+            && (1...8).contains(orientation)
+    }
+}
+
+extension ImageDigest {
+    fileprivate var isInBounds: Bool {
+        [thumbHash, blurHash, averageColor, dominantColor, perceptualHash].allSatisfy { text in
+            text.utf8.count <= 128 && text.utf8.allSatisfy { (0x20...0x7e).contains($0) }
+        } && SourceHeader.sides.contains(frames)
+    }
+}
