@@ -16,3 +16,41 @@ package func blockingCall<Value: Sendable, Failure: Error>(
     }
     return try result.wait { $0 }.get()
 }
+
+/// Runs an asynchronous function and blocks the calling thread until it returns. Meanwhile this thread answers what the
+/// function asks, so that `answer` need not be sendable and does not outlive the call.
+///
+/// As with `blockingCall`, the caller must not be on the cooperative pool.
+package func answeringCall<Value: Sendable, Failure: Error>(
+    _ answer: () -> Bool,
+    _ body: @escaping @Sendable (_ ask: @escaping @Sendable () async -> Bool) async throws(Failure) -> Value
+) throws(Failure) -> Value {
+    let event = ConditionLock<CallEvent<Value, Failure>?>(nil)
+    Task(executorPreference: globalConcurrentExecutor) {
+        do throws(Failure) {
+            let value = try await body {
+                await withCheckedContinuation { question in event.change { $0 = .question(question) } }
+            }
+            event.change { $0 = .end(.success(value)) }
+        } catch {
+            event.change { $0 = .end(.failure(error)) }
+        }
+    }
+    while true {
+        let next = event.wait { event -> CallEvent<Value, Failure>? in
+            defer { event = nil }
+            return event
+        }
+        switch next {
+        case .question(let question): question.resume(returning: answer())
+        case .end(let result): return try result.get()
+        }
+    }
+}
+
+/// What a running function reports to the thread that waits for it.
+private enum CallEvent<Value: Sendable, Failure: Error>: Sendable {
+    /// It waits for an answer.
+    case question(CheckedContinuation<Bool, Never>)
+    case end(Result<Value, Failure>)
+}

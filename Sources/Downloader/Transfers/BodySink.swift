@@ -50,7 +50,8 @@ final class BodySink {
 
     func write(_ piece: UnsafeRawBufferPointer, expected: Int64?, at now: ContinuousClock.Instant) {
         guard failure == nil, inspect(piece) else { return }
-        if buffer.isEmpty {
+        // A piece that is large enough itself is copied once, into memory of its size.
+        if buffer.isEmpty, piece.count < Self.pieceBytes {
             buffer.reserveCapacity(min(Int(clamping: expected ?? .max), Self.pieceBytes) + piece.count)
         }
         buffer.append(contentsOf: piece)
