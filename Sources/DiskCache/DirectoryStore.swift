@@ -1,3 +1,4 @@
+private import CLinux
 import Glibc
 
 /// Images as files in a directory, compatible with SDWebImage's disk cache.
@@ -80,6 +81,16 @@ public struct DirectoryStore: ImageStore {
     /// Opens a regular file; the access time also stays when it is read, provided that this process owns it.
     public func peek(named name: String) throws(StoreError) -> OpenFile? {
         try OpenFile(peekingAt: layout.path(named: name))
+    }
+
+    /// When a file was created, which is shortly before it was stored; nil when it does not exist. On file systems that
+    /// do not record it, the modification.
+    package func creationDate(named name: String) throws(StoreError) -> Timestamp? {
+        let path = layout.path(named: name)
+        var status = larder_entry()
+        if larder_read_entry(AT_FDCWD, path, &status) == 0 { return Timestamp(nanoseconds: status.created) }
+        guard errno == ENOENT else { throw StoreError("stat", path) }
+        return nil
     }
 
     // MARK: - Writing

@@ -12,6 +12,8 @@ public protocol ImageStore: Sendable {
     var naming: any CacheNaming { get }
     /// The directory of the images, relative to the cache root: `default`.
     var directory: String { get }
+    /// Whether an image is also searched under the names that earlier versions gave it; true by default.
+    var searchesEarlierNames: Bool { get }
     /// Read-only stores that `open` searches, in order, for an image that this store does not have.
     var fallbacks: [any ImageStore] { get }
     /// A random UUID kept with the images: two processes that read the same id use the same cache.
@@ -78,8 +80,15 @@ public protocol ImageStore: Sendable {
 }
 
 extension ImageStore {
+    /// Yes.
+    public var searchesEarlierNames: Bool { true }
+
     /// No fallbacks.
     public var fallbacks: [any ImageStore] { [] }
+
+    private func names(of key: CacheKey) -> [String] {
+        searchesEarlierNames ? naming.fileNames(of: key) : [naming.fileName(of: key)]
+    }
 
     /// The size of the opened file.
     public func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
@@ -98,7 +107,7 @@ extension ImageStore {
 
     /// Whether the store itself has an image for `key`. Does not change access times.
     public func contains(_ key: CacheKey) throws(StoreError) -> Bool {
-        for name in naming.fileNames(of: key) where try size(named: name, isUse: false) != nil { return true }
+        for name in names(of: key) where try size(named: name, isUse: false) != nil { return true }
         return false
     }
 
@@ -106,7 +115,7 @@ extension ImageStore {
     ///
     /// Access times in fallbacks do not change where this process owns the files or is root.
     public func open(_ key: CacheKey) throws(StoreError) -> OpenFile? {
-        for name in naming.fileNames(of: key) {
+        for name in names(of: key) {
             if let file = try open(named: name) { return file }
         }
         for fallback in fallbacks {
@@ -118,7 +127,7 @@ extension ImageStore {
     /// The size of the image for `key` in bytes, whose access time is set to now; nil when neither the store nor a
     /// fallback has it.
     public func use(_ key: CacheKey) throws(StoreError) -> Int? {
-        for name in naming.fileNames(of: key) {
+        for name in names(of: key) {
             if let size = try size(named: name, isUse: true) { return size }
         }
         for fallback in fallbacks {
@@ -146,7 +155,7 @@ extension ImageStore {
     @discardableResult
     public func remove(_ key: CacheKey) throws(StoreError) -> Bool {
         var isRemoved = false
-        for name in naming.fileNames(of: key) where try remove(named: name) { isRemoved = true }
+        for name in names(of: key) where try remove(named: name) { isRemoved = true }
         return isRemoved
     }
 

@@ -11,6 +11,8 @@ public struct StoreCopy: Sendable {
         case kept
         /// The source no longer has it.
         case vanished
+        /// No cache key has this file name: neither store was asked for it.
+        case stray
     }
 
     private static let attributes = ["larder.validators", extendedDataAttribute]
@@ -30,6 +32,8 @@ public struct StoreCopy: Sendable {
     ///
     /// - Parameter size: in bytes, as the source lists it.
     public func copy(_ name: String, size: Int) throws(StoreError) -> Outcome {
+        // A bucket may list any name: `../x` would leave the directory of the destination.
+        guard name.isVisibleFileName, destination.naming.isFileName(name) else { return .stray }
         if let there = try destination.size(named: name, isUse: false) {
             if there == size, let digest = try destination.digest(named: name),
                 try source.digest(named: name) == digest

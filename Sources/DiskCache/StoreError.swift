@@ -36,8 +36,11 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case unsupported
         /// The clock of this machine differs too much from the store's.
         case clockSkewed
-        /// A store on another host was not reached, failed, or requests fewer requests.
+        /// A request to a store on another host did not reach it, failed there, or was one too many.
         case unreachable
+        /// A store on another host answers no request: too many failed one after another, or its certificate or region
+        /// is wrong.
+        case unavailable
         /// The machine lacks memory, descriptors or a route.
         case machine
         /// Any other failure, such as that of a device.
@@ -79,14 +82,16 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or
-    /// permission again, or the directory or its device is back.
+    /// permission again, or the directory, its device or the store on another host is back.
     public var isLocal: Bool {
         switch number {
         case ENOTDIR, ENODEV, ENXIO, ESTALE: true
         // A read may have met a bad sector of one file.
         case EIO: !["read", "pread"].contains(operation)
         // Not EFBIG: a file over the maximum size fails alone.
-        default: [.permission, .clockSkewed, .machine].contains(code) || MachineShortage.reason(number) != nil
+        default:
+            [.permission, .clockSkewed, .machine, .unavailable].contains(code)
+                || MachineShortage.reason(number) != nil
         }
     }
 

@@ -158,6 +158,18 @@ struct BundleTests {
         #expect(try export.entry(for: CacheKey("none")) == nil)
     }
 
+    @Test func `only what the contents prove is a fault of the contents, and a failed read proves nothing`() {
+        #expect(FileFault.allCases.filter(\.isOfContents) == [.empty, .length, .digest, .undecodable])
+        #expect(FileFault(reading: StoreError(.damaged, "use", "a")) == .digest)
+        for code in [StoreError.Code.unreachable, .permission, .missing, .machine, .clockSkewed, .inputOutput] {
+            #expect(FileFault(reading: StoreError(code, "download", "a")) == .unreadable, "\(code)")
+        }
+        for number in [EMFILE, ENOSPC, EACCES, EIO, ELOOP] {
+            #expect(FileFault(reading: StoreError("open", "a", number: number)) == .unreadable, "\(number)")
+        }
+        #expect(FileFault(reading: CancellationError()) == .unreadable)
+    }
+
     @Test func `can be written to a path with trailing slashes`() throws {
         try export.write(try entries(), toDirectory: directory.path + "/bundle//")
         #expect(try directory.names(in: "bundle") == ["default", "manifest.jsonl"])

@@ -62,6 +62,55 @@ struct BucketCommandTests {
         #expect(fresh.code == 0, "\(fresh.text)\(fresh.errorText)")
     }
 
+    /// Stores a whole image, and one whose bytes are not those of its metadata; returns their names.
+    private func layTwo() async throws -> (whole: String, damaged: String) {
+        let names = (whole: "0cc175b9c0f1b6a831c399e269772661", damaged: "92eb5ffee6ae2fec3ad71c777531578f")
+        let place = "\(bucket)/images/default/"
+        try await MotoServer.call("PUT", place + names.whole, bytes: try TestImage.bytes("plain.jpg"))
+        try await MotoServer.call(
+            "PUT", place + names.damaged, bytes: try TestImage.bytes("alpha.png"),
+            metadata: ["sha256": String(repeating: "0", count: 64)])
+        return names
+    }
+
+    @Test func `verify --remove deletes a damaged object, and none that the server does not send`() async throws {
+        let (whole, damaged) = try await layTwo()
+        try await MotoServer.call("PUT", "\(bucket)/images/.larder-cache-id", "11111111-2222-3333-4444-555555555555\n")
+        // The id and two listings, then the objects.
+        let denied = #"[null,null,null,"denied","denied","denied","denied"]"#
+        try await MotoServer.call("POST", "larder/faults/\(bucket)", denied)
+        let first = try await larder("cache", "verify", "--remove", "--yes", "--json")
+        #expect(first.code == 1, "\(first.text)\(first.errorText)")
+        #expect(first.lines.count { $0.contains(#""fault":"unreadable""#) } == 2, "\(first.text)")
+        #expect(first.text.contains(#""faults":2"#) && first.text.contains(#""removed":0"#), "\(first.text)")
+
+        try await MotoServer.call("POST", "larder/faults/\(bucket)", "[]")
+        let second = try await larder("cache", "verify", "--remove", "--yes", "--json")
+        #expect(second.code == 1 && second.lines.first?.contains(#""fault":"digest""#) == true, "\(second.text)")
+        #expect(second.text.contains(#""decoded":1"#) && second.text.contains(#""removed":1"#), "\(second.text)")
+        let left = try await MotoServer.call("GET", bucket)
+        #expect(left.contains(whole) && !left.contains(damaged), "\(left)")
+    }
+
+    @Test func `copy names strays and damaged objects, and copies the rest`() async throws {
+        let (_, damaged) = try await layTwo()
+        let place = "\(bucket)/images/default/"
+        // What consoles store for a folder, and an object below it.
+        try await MotoServer.call("PUT", place, bytes: [])
+        try await MotoServer.call("PUT", place + "sub/x", bytes: [1])
+        let directory = scene.directory.file("copy")
+        for (copied, present) in [(1, 0), (0, 1)] {
+            let copy = try await larder("cache", "copy", "s3://\(bucket)/images", directory, "--json")
+            #expect(copy.code == 1, "\(copy.text)\(copy.errorText)")
+            let line = try fields(try #require(copy.lines.last))
+            #expect(line["copied"] as? Int == copied && line["present"] as? Int == present, "\(copy.text)")
+            #expect(line["stray"] as? Int == 2 && line["failed"] as? Int == 1, "\(copy.text)")
+            for name in ["", "sub/x", damaged] {
+                #expect(copy.errorText.contains("larder: not copied: s3://\(place)\(name): "), "\(copy.errorText)")
+            }
+        }
+    }
+
     @Test func `doctor stores, reads and deletes a probe`() async throws {
         let outcome = try await larder("doctor")
         #expect(outcome.text.contains("ok   cache: s3://\(bucket)/images/default can be written and read"))

@@ -226,6 +226,63 @@ struct CacheCommandTests {
         #expect(try names().contains("README.txt"))
     }
 
+    /// A file that nobody can open, not even root, under the name of the key `e`: a link to itself.
+    private func layUnreadable() throws -> String {
+        let name = "e1671797c52e15f763380b45e841ec32"
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.file("cache/default/" + name), withDestinationPath: name)
+        return name
+    }
+
+    @Test func `verify --remove deletes what the contents prove, and nothing that it cannot read`() async throws {
+        try layThree()
+        let unreadable = try layUnreadable()
+        let outcome = try await larder("verify", "--json", "--remove", "--yes")
+        #expect(outcome.code == 1, "\(outcome.errorText)")
+        let faults = try outcome.lines.dropLast().map { try fields($0) }
+        #expect(Set(faults.compactMap { $0["fault"] as? String }) == ["undecodable", "unreadable"])
+        #expect(try last(outcome)["faults"] as? Int == 2 && last(outcome)["removed"] as? Int == 1)
+        #expect(try names().count == 3 && names().contains(unreadable))
+
+        let digest = String(repeating: "0", count: 64)
+        let line = #"{"key":"e","file":"\#(unreadable)","bytes":1,"sha256":"\#(digest)"}"#
+        let manifest = try directory.write(line.utf8, to: "manifest")
+        let compared = try await larder("verify", "--json", "--remove", "--yes", "--no-decode", "--manifest", manifest)
+        #expect(compared.code == 1, "\(compared.errorText)")
+        #expect(try fields(try #require(compared.lines.first))["fault"] as? String == "unreadable")
+        #expect(try last(compared)["faults"] as? Int == 1 && last(compared)["removed"] as? Int == 0)
+        #expect(try names().contains(unreadable))
+    }
+
+    @Test func `copy names what it leaves out or cannot read, and copies the rest`() async throws {
+        try layThree()
+        let images = try names()
+        try lay("README.txt", Array("no image".utf8))
+        let place = directory.file("cache/default")
+        try FileManager.default.createDirectory(atPath: place + "/sub", withIntermediateDirectories: false)
+        try lay("sub/0cc175b9c0f1b6a831c399e269772661", [1])
+        let unreadable = try layUnreadable()
+        let target = directory.file("copy")
+        for (copied, present) in [(3, 0), (0, 3)] {
+            let outcome = try await larder("copy", directory.file("cache"), target, "--json")
+            #expect(outcome.code == 1, "\(outcome.errorText)")
+            let line = try last(outcome)
+            #expect(line["copied"] as? Int == copied && line["present"] as? Int == present, "\(outcome.text)")
+            #expect(line["stray"] as? Int == 2 && line["failed"] as? Int == 1, "\(outcome.text)")
+            for name in ["README.txt", "sub/0cc175b9c0f1b6a831c399e269772661", unreadable] {
+                #expect(outcome.errorText.contains("larder: not copied: \(place)/\(name): "), "\(outcome.errorText)")
+            }
+        }
+        let there = try FileManager.default.contentsOfDirectory(atPath: target + "/default")
+        #expect(there.filter { !$0.hasPrefix(".") }.sorted() == images)
+
+        // Strays alone are no failure.
+        try FileManager.default.removeItem(atPath: place + "/" + unreadable)
+        let outcome = try await larder("copy", directory.file("cache"), target)
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.text.contains("3 were already there; 2 left out, whose name no cache key has"))
+    }
+
     @Test func `clear deletes every image`() async throws {
         try layThree()
         #expect(try last(try await larder("clear", "--json", "--dry-run"))["deleted"] as? Int == 3)

@@ -58,6 +58,30 @@ struct NamedBundleTests {
     }
 
     @Test(arguments: libraries)
+    private func `of two variants with one key in the library the first is exported`(_ library: Library) async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let tiff = #"{"name":"tiff","thumbnail":{"width":40,"height":40},"format":"tiff"}"#
+        let run = ["run", url, "--batch", "b", "--variant", Self.variant, "--variant", tiff]
+        #expect(try await scene.larder(run).run().code == 0)
+        let bundle = scene.directory.file("bundle")
+        let naming = ["--naming", library.naming]
+        let command = ["cache", "export", "--batch", "b", "-o", bundle, "--json"] + naming
+        let export = try await scene.larder(command).run()
+        #expect(export.code == 1)
+        let line = try fields(try #require(export.lines.last, "\(export.errorText)"))
+        #expect(line["files"] as? Int == 2 && line["refused"] as? Int == 1, "\(export.text)")
+        #expect(export.errorText.contains("naming \(library.naming): tiff: $: "), "\(export.errorText)")
+        #expect(export.errorText.contains("give it a keySuffix"), "\(export.errorText)")
+        // Each file is that of its line in the manifest; the variant is the one that the job made first.
+        let verify = try await scene.larder(["cache", "verify", "--cache", bundle] + naming).run()
+        #expect(verify.code == 0, "\(verify.text)")
+        let name = try await digest(url + library.processor, library.digest, scene)
+        let bytes = try Data(contentsOf: URL(filePath: "\(bundle)/\(library.directory)/\(name)"))
+        #expect(bytes.starts(with: [0xFF, 0xD8]), "a JPEG, as its original")
+    }
+
+    @Test(arguments: libraries)
     private func `a worker's cache can have the naming of a library`(_ library: Library) async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg?token=1")

@@ -159,5 +159,10 @@ struct ObjectClientTests {
         }
         try write("new")
         #expect(try await client.list(prefix: "").objects.isEmpty)
+        // The response to HEAD has no body, and the request that asks why is refused, too.
+        try await bucket.inject("expired", "expired")
+        try write("newer")
+        #expect(try await client.head("a") == nil)
+        #expect(try await bucket.requests().suffix(3).map { $0.prefix(4) } == ["HEAD", "GET ", "HEAD"])
     }
 }

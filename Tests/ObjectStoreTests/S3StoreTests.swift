@@ -190,6 +190,48 @@ struct S3StoreTests {
         }
     }
 
+    @Test func `a local copy that is older than its age does not stand for an object that is gone`() async throws {
+        let bucket = try await Bucket()
+        let store = try bucket.store()
+        var options = S3Store.Options()
+        options.localAge = .zero
+        let old = try bucket.store(options)
+        let key = key
+        try await blocking { try store.store([1], as: key) }
+        try await bucket.client().delete("images/default/\(name)")
+        let (fresh, stale) = try await blocking { (try store.use(key), try old.use(key)) }
+        #expect(fresh == 1 && stale == nil)
+        let opened = try await blocking { try old.open(key) }
+        #expect(opened == nil)
+    }
+
+    @Test func `a process expires the local copies that earlier ones left`() async throws {
+        let bucket = try await Bucket()
+        var options = S3Store.Options()
+        options.localAge = .zero
+        let (first, second) = (try bucket.store(), try bucket.store(options))
+        let local = try DirectoryStore(CacheLayout(root: bucket.directory.path + "/local"))
+        try await blocking {
+            try first.store([1], as: CacheKey("http://a/1.png"))
+            #expect(try local.count() == 1)
+            try second.store([2], as: CacheKey("http://a/2.png"))
+            #expect(try local.count() == 0)
+        }
+    }
+
+    @Test func `a bucket is searched by present names only`() async throws {
+        let bucket = try await Bucket()
+        let store = try bucket.store()
+        let (key, earlier) = (key, SDWebImageNaming().fileNames(of: key)[1])
+        try await blocking {
+            let file = try store.begin()
+            try file.write([1])
+            _ = try store.commit(file, named: earlier) { true }
+            #expect(try store.use(key) == nil)
+            #expect(try store.open(named: earlier) != nil)
+        }
+    }
+
     @Test func `the local directory stays within its size`() async throws {
         let bucket = try await Bucket()
         var options = S3Store.Options()

@@ -35,8 +35,12 @@ public enum MotoServer {
     }
 
     /// The same with a body of any bytes.
+    ///
+    /// - Parameter metadata: of the object that is stored; none by default.
     @discardableResult
-    public static func call(_ method: String, _ path: String, bytes: [UInt8]?) async throws -> String {
+    public static func call(
+        _ method: String, _ path: String, bytes: [UInt8]?, metadata: [String: String] = [:]
+    ) async throws -> String {
         let port = try await port()
         let addresses = [CIDR("127.0.0.0/8")].compactMap { $0 }
         let policy = AddressPolicy(allowedAddresses: addresses, allowedPorts: [UInt16(port)])
@@ -46,7 +50,9 @@ public enum MotoServer {
         var request = FetchRequest("http://127.0.0.1:\(port)/\(path)")
         request.method = method
         // libcurl's own type is that of a form, of which moto reads the fields and stores no bytes.
-        request.headers = [HeaderField("Content-Type", "application/octet-stream")]
+        request.headers =
+            [HeaderField("Content-Type", "application/octet-stream")]
+            + metadata.map { HeaderField("x-amz-meta-" + $0.key, $0.value) }
         request.body = bytes ?? (method == "GET" ? nil : [])
         let answer = try MemoryFile(name: "answer")
         let response = try await ImageDownloader(FetchConfiguration(policy: policy, limits: limits)).call(

@@ -67,7 +67,7 @@ public enum FileFault: String, Sendable, Codable, CaseIterable {
     case empty
     /// The size differs from the manifest.
     case length
-    /// The contents differ from the manifest.
+    /// The contents differ from the manifest, or from the digest that the store recorded with them.
     case digest
     /// No cache key has this file name.
     case name
@@ -75,6 +75,21 @@ public enum FileFault: String, Sendable, Codable, CaseIterable {
     case unreadable
     /// The file is not an image, or a damaged one.
     case undecodable
+
+    /// The fault of a file for which a read failed: `digest` where the bytes arrived and are not those that were
+    /// stored, else `unreadable`.
+    public init(reading error: any Error) {
+        self = (error as? StoreError)?.code == .damaged ? .digest : .unreadable
+    }
+
+    /// Whether the contents prove the fault, so that the file is of no use. An unreadable file may be whole: a server, a
+    /// permission, a full disk or a lack of descriptors may be the cause, and then every file is unreadable.
+    public var isOfContents: Bool {
+        switch self {
+        case .empty, .length, .digest, .undecodable: true
+        case .missing, .name, .unreadable: false
+        }
+    }
 }
 
 extension ImageStore {

@@ -44,15 +44,20 @@ extension ObjectClient {
     }
 
     /// Makes the object of an upload appear. After a failure the upload is still pending.
+    ///
+    /// - Parameter isPermitted: asked directly before each try.
+    /// - Throws: `ObjectStoreError`; `withdrawn` when `isPermitted` returned false.
     package func complete(
-        _ upload: PendingUpload, if condition: WriteCondition
+        _ upload: PendingUpload, if condition: WriteCondition,
+        permitted isPermitted: @escaping WritePermission = { true }
     ) async throws(ObjectStoreError) {
         var request = ObjectRequest(method: "POST", key: upload.key, query: [("uploadId", upload.id)])
         request.headers = condition.headers + [HeaderField("Content-Type", "application/xml")]
         request.body = .bytes(Array("<CompleteMultipartUpload>\(upload.parts)</CompleteMultipartUpload>".utf8))
-        let answer = try await send(request).body
-        // The status is sent before the parts are joined: a failure is in the body.
-        if XMLNode(answer)?.name == "Error" { throw ObjectStoreError(status: 500, body: answer) }
+        // The status is sent before the parts are joined.
+        request.mayFailLate = true
+        request.isPermitted = isPermitted
+        _ = try await send(request)
     }
 
     /// Deletes the parts of an upload, which are paid for until then. What this misses, a life-cycle rule deletes.

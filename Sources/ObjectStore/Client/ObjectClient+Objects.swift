@@ -2,6 +2,9 @@ package import Downloader
 private import FoundationEssentials
 private import ImageModel
 
+/// Whether a write may take place still; asked directly before each try.
+package typealias WritePermission = @Sendable () async -> Bool
+
 /// What must hold for a write to take place.
 package enum WriteCondition: Sendable, Hashable {
     /// Nothing.
@@ -46,13 +49,14 @@ extension ObjectClient {
     /// - Parameters:
     ///   - sha256: of the part, 64 hexadecimal digits.
     ///   - headers: content type, metadata and the like.
+    ///   - isPermitted: asked directly before each try; always true by default.
     /// - Returns: the object's ETag.
     /// - Throws: `ObjectStoreError`; `preconditionFailed` when the condition does not hold, `unsupported` when the
-    ///   server offers no such condition.
+    ///   server offers no such condition, `withdrawn` when `isPermitted` returned false.
     @discardableResult
     package func put(
         _ part: UploadedPart, sha256: String, as key: String, headers: [HeaderField] = [],
-        if condition: WriteCondition = .none
+        if condition: WriteCondition = .none, permitted isPermitted: @escaping WritePermission = { true }
     ) async throws(ObjectStoreError) -> String {
         var request = ObjectRequest(method: "PUT", key: key)
         request.headers = headers + condition.headers
@@ -60,6 +64,7 @@ extension ObjectClient {
             request.headers.append(HeaderField("x-amz-checksum-sha256", digest))
         }
         request.body = .part(part, sha256: sha256)
+        request.isPermitted = isPermitted
         return try await send(request).headers["ETag"] ?? ""
     }
 

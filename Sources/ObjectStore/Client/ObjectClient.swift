@@ -37,6 +37,8 @@ package final class ObjectClient: Sendable {
     private let retries: RetrySchedule
     private let limits: FetchLimits
     private static let longestError = 64 << 10
+    /// Statuses whose reason is in the body only: credentials, clock, signature or region.
+    private static let unexplained = [400, 401, 403]
 
     /// A client with a network thread of its own.
     package init(
@@ -66,27 +68,53 @@ package final class ObjectClient: Sendable {
     /// Sends a request until it succeeds, or another try does not help.
     ///
     /// - Parameter file: receives the body of a successful response, from its beginning; its length is then the body's.
-    /// - Throws: `ObjectStoreError` of the last try.
+    /// - Throws: `ObjectStoreError` of the last try; `withdrawn` when the request is not permitted any more.
     func send(_ request: ObjectRequest, into file: Int32? = nil) async throws(ObjectStoreError) -> Response {
         var attempt = 1
         var isRenewed = false
         while true {
             let key = try await credentials.key()
+            guard await request.isPermitted() else {
+                throw ObjectStoreError(.withdrawn, "the request is not permitted any more")
+            }
             do throws(ObjectStoreError) {
                 return try await sendOnce(request, key, into: file)
             } catch {
-                if error.code == .badCredentials, !isRenewed {
+                let reason = await reason(of: error, request, key)
+                if reason.code == .badCredentials, !isRenewed {
                     // They may have been replaced in their file, or have expired early.
                     isRenewed = true
                     credentials.invalidate(key)
                     if try await credentials.key() != key { continue }
                 }
-                guard let pause = retries.pause(after: attempt, error, fraction: Double.random(in: 0...1)) else {
-                    throw error
+                guard let pause = retries.pause(after: attempt, reason, fraction: Double.random(in: 0...1)) else {
+                    throw reason
                 }
                 attempt += 1
                 try? await Task.sleep(for: pause)
             }
+        }
+    }
+
+    /// Why a HEAD request is refused, for which its response has no body: the object is requested for a single byte.
+    /// Any other failure is its own reason, as is that of a HEAD request in whose place a GET request is accepted.
+    private func reason(
+        of failure: ObjectStoreError, _ request: ObjectRequest, _ key: AccessKey
+    ) async -> ObjectStoreError {
+        guard request.method == "HEAD", let status = failure.status, Self.unexplained.contains(status) else {
+            return failure
+        }
+        var question = request
+        question.method = "GET"
+        question.headers.append(HeaderField("Range", "bytes=0-0"))
+        question.longestResponse = Int64(Self.longestError)
+        do throws(ObjectStoreError) {
+            _ = try await sendOnce(question, key, into: nil)
+            return failure
+        } catch {
+            // 416 accepts the request, too: the object is empty.
+            let isAnswer = error.status.map { Self.unexplained.contains($0) || $0 == 404 } ?? false
+            return isAnswer || error.isTransient ? error : failure
         }
     }
 
@@ -116,6 +144,8 @@ package final class ObjectClient: Sendable {
             throw ObjectStoreError(error)
         }
         guard Self.isSuccess(response) else { throw ObjectStoreError(status: response.status ?? 0, body: body) }
+        // As if the server had waited with the status.
+        if request.mayFailLate, XMLNode(body)?.name == "Error" { throw ObjectStoreError(status: 500, body: body) }
         return Response(headers: response.headers, body: body)
     }
 

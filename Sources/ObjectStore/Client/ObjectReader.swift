@@ -33,7 +33,7 @@ package final class ObjectReader: Sendable {
     /// Downloads `request.url`, as `ImageDownloader.fetch` does with an http URL.
     ///
     /// - Throws: `FetchError`: `addressRefused` for a bucket that is not open; `localFault`, with the bucket as its
-    ///   profile, when the server does not accept the credentials or this machine's clock.
+    ///   profile, when there are no credentials or the server does not accept them or this machine's clock.
     package func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         let object: ObjectURL
         do throws(ObjectStoreError) { object = try ObjectURL(request.url) } catch {
@@ -45,6 +45,7 @@ package final class ObjectReader: Sendable {
         }
         let key: AccessKey
         do throws(ObjectStoreError) { key = try await credentials.key() } catch {
+            guard !Task.isCancelled else { throw FetchError(.cancelled, "\(object): cancelled") }
             throw Self.failure(error, object)
         }
         let signed = try signed(object, in: bucket, by: key)
@@ -98,7 +99,7 @@ package final class ObjectReader: Sendable {
     private static func failure(_ error: ObjectStoreError, _ object: ObjectURL) -> FetchError {
         let message = "\(object): \(error.message)"
         switch error.code {
-        case .badCredentials, .clockSkewed:
+        case .badCredentials, .noCredentials, .clockSkewed:
             return FetchError(.localFault, message, profile: String(object.bucketURL.prefix(64)))
         case .localFault: return FetchError(.localFault, message)
         case .otherRegion:

@@ -21,6 +21,10 @@ struct ObjectRequest: Sendable {
     var body = Body.none
     /// Bytes of the longest response.
     var longestResponse: Int64 = 16 << 20
+    /// Whether the status is sent before the work is done, so that the body of a success may report a failure.
+    var mayFailLate = false
+    /// After a false the request is not sent.
+    var isPermitted: WritePermission = { true }
 
     /// The request as it is sent. Nil when OpenSSL has no memory.
     func signed(by key: AccessKey, for bucket: BucketAddress, at time: Int) -> FetchRequest? {

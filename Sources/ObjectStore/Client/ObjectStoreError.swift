@@ -14,8 +14,12 @@ public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertib
         case accessDenied
         /// There are no credentials, or the server does not accept them.
         case badCredentials
+        /// The service that issues the credentials was not reached, or failed.
+        case noCredentials
         /// This machine's clock differs too much from the server's.
         case clockSkewed
+        /// The server's certificate is not accepted.
+        case untrusted
         /// The server has another region or address for the bucket.
         case otherRegion
         /// The server requests fewer requests.
@@ -38,6 +42,8 @@ public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertib
         case fileFailed
         /// An address or a setting cannot be used.
         case invalidAddress
+        /// The caller does not permit the request any more; it was not sent.
+        case withdrawn
         /// Any other refusal, or a response that cannot be parsed.
         case refused
     }
@@ -78,7 +84,10 @@ public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertib
             case .originHeld: .held
             case .writeFailed: .fileFailed
             case .invalidURL, .unsupportedScheme, .invalidOperation: .invalidAddress
-            case .certificateRefused, .addressRefused, .portRefused: .refused
+            case .certificateRefused: .untrusted
+            case .addressRefused, .portRefused: .refused
+            // Longer than any that is parsed.
+            case .bodyTooLarge: .refused
             default: .unreachable
             }
         self.init(code, error.message, status: error.httpStatus)

@@ -38,8 +38,9 @@ package final class CredentialCache: Sendable {
 
     /// Valid credentials.
     ///
-    /// - Throws: `badCredentials`, or why the service was not reached. Held ones that have not expired yet are returned
-    ///   in place of a failure.
+    /// - Throws: what is this machine's own fault: `badCredentials`, `noCredentials` or `localFault`, with the name of
+    ///   the file or service; `unreachable` when the task was cancelled. Held ones that have not expired yet are
+    ///   returned in place of a failure.
     package func key() async throws(ObjectStoreError) -> AccessKey {
         let now = clock()
         let found = held.withLock { $0 }
@@ -98,19 +99,28 @@ package final class CredentialCache: Sendable {
 
     private func send(_ request: FetchRequest) async throws(ObjectStoreError) -> [UInt8] {
         guard let downloader else { throw ObjectStoreError(.badCredentials, "the source has no address") }
+        let status: Int
+        let body: [UInt8]
         do throws(FetchError) {
             let answer = try MemoryFile(name: "credentials")
-            let status = try await downloader.call(request, into: answer.descriptor).status ?? 0
-            let body = answer.prefix(Self.maximumBytes)
-            guard (200..<300).contains(status) else {
-                let error = ObjectStoreError(status: status, body: body)
-                throw FetchError(status < 500 ? .loginDenied : .connectionLost, "\(request.url): \(error.message)")
-            }
-            return body
+            status = try await downloader.call(request, into: answer.descriptor).status ?? 0
+            body = answer.prefix(Self.maximumBytes)
         } catch {
-            throw error.code == .loginDenied
-                ? ObjectStoreError(.badCredentials, error.message) : ObjectStoreError(error)
+            let code: ObjectStoreError.Code =
+                switch error.code {
+                case .localFault: .localFault
+                case .cancelled: .unreachable
+                default: .noCredentials
+                }
+            throw ObjectStoreError(code, "\(source.service): \(error.message)")
         }
+        guard (200..<300).contains(status) else {
+            let reason = ObjectStoreError(status: status, body: body).message
+            throw ObjectStoreError(
+                (400..<500).contains(status) ? .badCredentials : .noCredentials,
+                "\(source.service): \(request.url): \(reason)")
+        }
+        return body
     }
 
     private func line(of path: String) async throws(ObjectStoreError) -> String {

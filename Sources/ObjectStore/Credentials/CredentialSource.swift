@@ -13,6 +13,16 @@ public enum CredentialSource: Sendable, Hashable {
     /// The STS at `endpoint` exchanges the token in a file for credentials of a role.
     case webIdentity(tokenFile: String, role: String, session: String, endpoint: String)
 
+    /// What issues the credentials, in words.
+    var service: String {
+        switch self {
+        case .fixed: "the environment"
+        case .file: "the shared credentials file"
+        case .container: "the container's credentials endpoint"
+        case .webIdentity: "the security token service"
+        }
+    }
+
     /// The first source that the environment names: `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and
     /// `AWS_SESSION_TOKEN`; `AWS_WEB_IDENTITY_TOKEN_FILE` with `AWS_ROLE_ARN`; `AWS_CONTAINER_CREDENTIALS_FULL_URI` or
     /// `…_RELATIVE_URI`; else the profile `AWS_PROFILE` of `AWS_SHARED_CREDENTIALS_FILE`. A profile that is named

@@ -4,7 +4,7 @@
 /// - unknown → listing: a caller begins the listing; the others ask the server meanwhile
 /// - listing → known: it ended
 /// - listing → unknown: it failed; listing → tooMany: the store has more names than are held
-/// - known, tooMany → listing: after `lifetime`; names that were known still answer meanwhile
+/// - known → listing: after `lifetime`; names that were known still answer meanwhile
 ///
 /// A name is held as a hash of 64 bits. What it answers is never wrong in a way that loses an image: a name that
 /// another worker stored since the listing is downloaded again, and its upload finds the object. A pure value.
@@ -13,7 +13,7 @@ struct KnownNames: Sendable {
         case unknown
         case listing(hasNames: Bool)
         case known(since: ContinuousClock.Instant)
-        case tooMany(since: ContinuousClock.Instant)
+        case tooMany
     }
 
     /// Names held, at 16 bytes each.
@@ -33,7 +33,8 @@ struct KnownNames: Sendable {
         case .known(let since):
             guard now - since >= Self.lifetime else { return false }
             hasNames = true
-        case .tooMany(let since): guard now - since >= Self.lifetime else { return false }
+        // As many listings again would only find more names.
+        case .tooMany: return false
         case .unknown: break
         }
         state = .listing(hasNames: hasNames)
@@ -50,7 +51,7 @@ struct KnownNames: Sendable {
             state = .known(since: now)
         } else {
             hashes = []
-            state = isTooMany ? .tooMany(since: now) : .unknown
+            state = isTooMany ? .tooMany : .unknown
         }
         storedMeanwhile = []
     }

@@ -23,7 +23,8 @@ public final class S3Store: ImageStore {
         public var partSize = 8 << 20
         /// When the local directory occupies more bytes, the oldest files in it are deleted, `1 GiB`.
         public var localSize = 1 << 30
-        /// Files in it that were not read for so long are deleted, `1 day`: shorter than any life-cycle rule.
+        /// A copy in it is used for so long after it was stored, and then deleted, `1 day`: shorter than any life-cycle
+        /// rule, so that no copy outlives its object.
         public var localAge = Duration.seconds(86_400)
         /// Whether copies are read from and kept in the local directory, `true`. Checks of the bucket set it to false.
         public var usesLocal = true
@@ -42,8 +43,10 @@ public final class S3Store: ImageStore {
     let known = Locked(KnownNames())
     /// Whether the server has refused `If-Match`.
     private let lacksIfMatch = Locked(false)
-    private let unexpired = Locked(0)
+    /// Bytes that came into the local directory since it was expired.
+    private let unexpired: Locked<Int>
     private static let maximumRounds = 8
+    private static let expiriesPerSize = 8
 
     /// A store over a client; nothing is sent.
     ///
@@ -52,12 +55,16 @@ public final class S3Store: ImageStore {
         self.client = client
         self.local = local
         self.options = options
+        // The first copy expires what earlier processes left.
+        unexpired = Locked(options.localSize / Self.expiriesPerSize)
     }
 
     /// That of the local directory.
     public var naming: any CacheNaming { local.naming }
     /// `default`.
     public var directory: String { local.directory }
+    /// False: each would be a request, and no earlier version wrote into buckets.
+    public var searchesEarlierNames: Bool { false }
     /// Those of the options.
     public var fallbacks: [any ImageStore] { options.fallbacks }
 
@@ -89,19 +96,19 @@ public final class S3Store: ImageStore {
 
     /// The local copy, else a new one of the object.
     public func open(named name: String) throws(StoreError) -> OpenFile? {
-        if options.usesLocal, let file = try local.open(named: name) { return file }
+        if try hasCopy(name), let file = try local.open(named: name) { return file }
         return try download(name)
     }
 
     /// Like `open`; the access time of a local copy stays.
     public func peek(named name: String) throws(StoreError) -> OpenFile? {
-        if options.usesLocal, let file = try local.peek(named: name) { return file }
+        if try hasCopy(name), let file = try local.peek(named: name) { return file }
         return try download(name)
     }
 
     /// That of the local copy, else of the object, by a HEAD request or none.
     public func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
-        if options.usesLocal, let size = try local.size(named: name, isUse: isUse) { return size }
+        if try hasCopy(name), let size = try local.size(named: name, isUse: isUse) { return size }
         if isCertainlyMissing(name) { return nil }
         let key = key(of: name)
         return try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key)?.size }
@@ -126,7 +133,8 @@ public final class S3Store: ImageStore {
         }
         guard let head else { return nil }
         let metadata = ObjectMetadata(head)
-        if let expected = metadata.sha256, SHA256Digest.hex(ofFile: descriptor) != expected {
+        guard let found = SHA256Digest.hex(ofFile: descriptor) else { throw StoreError("pread", file.path) }
+        if let expected = metadata.sha256, found != expected {
             throw StoreError(.damaged, "use", url(of: name), cause: "its digest is not that of its metadata")
         }
         // Opened before the commit, after which expiry may delete the name.
@@ -160,7 +168,7 @@ public final class S3Store: ImageStore {
             contentType: ImageFormat.recognise(prefix)?.mediaType ?? "application/octet-stream",
             cacheControl: options.cacheControl)
         let upload = Upload(file: file.descriptor, size: size, sha256: sha256, headers: headers)
-        guard try publish(upload, name, isPermitted) else { return false }
+        guard try publish(upload, name, isPermitted) != .notPermitted else { return false }
         known.withLock { $0.insert(name) }
         guard options.usesLocal else { return true }
         // Without the local copy the next read downloads one.
@@ -176,12 +184,23 @@ public final class S3Store: ImageStore {
         let headers: [HeaderField]
     }
 
-    private func publish(_ upload: Upload, _ name: String, _ isPermitted: () -> Bool) throws(StoreError) -> Bool {
+    private enum WriteOutcome: Sendable {
+        /// By this upload.
+        case written
+        /// The object was there already, with the same bytes.
+        case present
+        case notPermitted
+    }
+
+    private func publish(
+        _ upload: Upload, _ name: String, _ isPermitted: () -> Bool
+    ) throws(StoreError) -> WriteOutcome {
         guard upload.size > options.partThreshold else {
             let key = key(of: name)
             let part = UploadedPart(of: upload.file, count: upload.size)
-            return try write(name, upload.sha256, isPermitted) { (client, condition) async throws(ObjectStoreError) in
-                try await client.put(part, sha256: upload.sha256, as: key, headers: upload.headers, if: condition)
+            return try write(name, upload.sha256, isPermitted) { [client] (tried, ask) async throws(ObjectStoreError) in
+                try await client.put(
+                    part, sha256: upload.sha256, as: key, headers: upload.headers, if: tried, permitted: ask)
             }
         }
         let (key, partSize) = (key(of: name), options.partSize)
@@ -190,30 +209,31 @@ public final class S3Store: ImageStore {
                 of: upload.file, size: upload.size, partSize: partSize, as: key, headers: upload.headers
             ) { offset, count in SHA256Digest.hex(ofFile: upload.file, in: offset..<offset + count) }
         }
-        var isStored = false
-        defer { if !isStored { blockingCall { [client] in await client.abort(pending) } } }
-        isStored = try write(name, upload.sha256, isPermitted) { (client, condition) async throws(ObjectStoreError) in
-            try await client.complete(pending, if: condition)
+        var outcome = WriteOutcome.notPermitted
+        defer { if outcome != .written { blockingCall { [client] in await client.abort(pending) } } }
+        outcome = try write(name, upload.sha256, isPermitted) { [client] (tried, ask) async throws(ObjectStoreError) in
+            try await client.complete(pending, if: tried, permitted: ask)
         }
-        return isStored
+        return outcome
     }
 
-    /// Makes an object appear under the condition that the store has what was seen before `isPermitted` was asked.
+    /// Makes an object appear under the condition that the store has what was seen before `isPermitted` was asked,
+    /// which is directly before each try.
     private func write(
         _ name: String, _ sha256: String, _ isPermitted: () -> Bool,
-        _ send: @escaping @Sendable (ObjectClient, WriteCondition) async throws(ObjectStoreError) -> Void
-    ) throws(StoreError) -> Bool {
+        _ send: @escaping @Sendable (WriteCondition, @escaping WritePermission) async throws(ObjectStoreError) -> Void
+    ) throws(StoreError) -> WriteOutcome {
         var condition = WriteCondition.absent
         for _ in 0..<Self.maximumRounds {
-            guard isPermitted() else { return false }
             let tried = condition
             do throws(ObjectStoreError) {
-                try blockingCall { [client] () async throws(ObjectStoreError) in try await send(client, tried) }
-                return true
+                try answeringCall(isPermitted) { (ask) async throws(ObjectStoreError) in try await send(tried, ask) }
+                return .written
             } catch {
                 switch error.code {
+                case .withdrawn: return .notPermitted
                 case .preconditionFailed, .conflict, .noObject:
-                    guard let next = try next(name, sha256) else { return isPermitted() }
+                    guard let next = try next(name, sha256) else { return isPermitted() ? .present : .notPermitted }
                     condition = next
                 case .unsupported where tried != .none:
                     if case .unchanged = tried { lacksIfMatch.withLock { $0 = true } }
@@ -248,16 +268,23 @@ public final class S3Store: ImageStore {
 
     // MARK: - The local directory
 
-    /// Expires it after each eighth of its size.
+    /// Whether there is a copy of a file, so new that the bucket has the object.
+    private func hasCopy(_ name: String) throws(StoreError) -> Bool {
+        guard options.usesLocal, let created = try local.creationDate(named: name) else { return false }
+        return created > Timestamp.now - options.localAge
+    }
+
+    /// Expires it at the first copy and after each eighth of its size.
     private func expireLocally(after bytes: Int) {
         let isDue = unexpired.withLock { count in
             count += bytes
-            guard count >= options.localSize / 8 else { return false }
+            guard count >= options.localSize / Self.expiriesPerSize else { return false }
             count = 0
             return true
         }
         guard isDue else { return }
-        let policy = ExpiryPolicy(maxAge: options.localAge, maxSize: options.localSize, sparing: .zero)
+        let policy = ExpiryPolicy(
+            maxAge: options.localAge, maxSize: options.localSize, date: .creation, sparing: .zero)
         // Another thread or process that expires it does the same.
         _ = try? local.expire(policy, now: .now, isDryRun: false, deleted: { _ in }, progress: { _ in true })
     }

@@ -12,11 +12,12 @@ extension StoreError {
             case .accessDenied, .badCredentials: .permission
             case .clockSkewed: .clockSkewed
             case .unsupported: .unsupported
-            case .throttled, .serverFailed, .unreachable, .held: .unreachable
-            case .badDigest: .damaged
+            // A wrong digest of a request says nothing about the object.
+            case .throttled, .serverFailed, .unreachable, .badDigest: .unreachable
+            case .held, .untrusted, .otherRegion, .noCredentials: .unavailable
             case .localFault: .machine
             case .invalidAddress: .invalidName
-            case .otherRegion, .fileFailed, .refused: .inputOutput
+            case .fileFailed, .refused, .withdrawn: .inputOutput
             }
         self.init(code, operation, path, cause: error.message)
     }

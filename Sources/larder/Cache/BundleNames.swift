@@ -18,7 +18,8 @@ struct BundleNames {
 
     /// The entry in the bundle.
     ///
-    /// - Throws: `VariantError` when the naming has no key for the variant.
+    /// - Throws: `VariantError` when the naming has no key for the variant, or gave its key to another file before:
+    ///   there a variant's format and quality, for example, are no part of the key.
     mutating func rename(
         _ entry: ManifestEntry, of file: StoredFile, in record: StoredRecord
     ) async throws -> ManifestEntry {
@@ -26,6 +27,9 @@ struct BundleNames {
             key: try await key(of: file, in: record), naming: naming, bytes: entry.bytes, sha256: entry.sha256,
             format: entry.format, width: entry.width, height: entry.height)
         renamed.placeholder = entry.placeholder
+        if let first = sources[renamed.file], !first.utf8.elementsEqual(entry.file.utf8) {
+            throw VariantError(path: "$", message: "has the cache key of another image; give it a keySuffix")
+        }
         sources[renamed.file] = entry.file
         return renamed
     }

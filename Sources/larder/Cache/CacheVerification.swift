@@ -46,7 +46,7 @@ struct CacheVerification {
             do {
                 found = try await place.disk.run { [store = place.store] in try store.fault(of: entry) }
             } catch {
-                try await report(entry.file, .unreadable, "\(error)")
+                try await report(entry.file, FileFault(reading: error), "\(error)")
                 continue
             }
             if let found { try await report(entry.file, found, nil) }
@@ -133,7 +133,7 @@ struct CacheVerification {
             // A file that exceeds a limit may be whole.
             return error.code == .undecodable ? .fault(.undecodable, error.message) : .skipped
         } catch {
-            return .fault(.unreadable, "\(error)")
+            return .fault(FileFault(reading: error), "\(error)")
         }
     }
 
@@ -151,8 +151,8 @@ struct CacheVerification {
         let line: JSONObject = ["file": file, "fault": fault.rawValue, "message": message]
         try Console.show(
             line, arguments, "\(file)\t\(fault.rawValue)" + (message.map { "\t" + $0 } ?? ""))
-        // A file with another name is not the cache's.
-        guard removes, fault != .missing, fault != .name else { return }
+        // A file with another name is not the cache's, and one that cannot be read may be whole.
+        guard removes, fault.isOfContents else { return }
         _ = try await place.disk.run { [store = place.store] in try store.remove(named: file) }
         counts.removed += 1
     }

@@ -26,9 +26,11 @@ enum ObjectStoreOptions {
     static let options =
         address
         + [
-            Option("s3-local", .value("DIR"), "the directory in front of the bucket; default: LARDER_HOME/s3/<hash>"),
-            Option("s3-local-size", .value("SIZE"), "above it, its oldest files are deleted, default 1GiB"),
-            Option("s3-local-age", .value("DURATION"), "its files not read for so long are deleted, default 1d"),
+            Option(
+                "s3-local", .value("DIR"),
+                "the directory of local copies, in which each bucket has its own; default: LARDER_HOME/s3"),
+            Option("s3-local-size", .value("SIZE"), "above it, the oldest copies are deleted, default 1GiB"),
+            Option("s3-local-age", .value("DURATION"), "how long a local copy is used, then deleted, default 1d"),
             Option("s3-transfers", .value("N"), "requests to the object store at once, default \(requests)"),
             Option("s3-part-threshold", .value("SIZE"), "larger files are uploaded in parts, default 16MiB"),
             Option(
@@ -63,7 +65,7 @@ enum ObjectStoreOptions {
         if let text = try arguments.value("s3-cache-control") { options.cacheControl = text == "none" ? nil : text }
         let client = try client(url, of: "cache", arguments, transfers: transfers(arguments))
         let place = SHA256Digest.hex(of: client.bucket.identity.utf8).prefix(16)
-        let root = try arguments.value("s3-local").map(Settings.absolute) ?? "\(home)/s3/\(place)"
+        let root = (try arguments.value("s3-local").map(Settings.absolute) ?? "\(home)/s3") + "/\(place)"
         let local =
             usesLocal
             ? try DirectoryStore(opening: root, namespace: namespace, naming: naming, durability: .none)

@@ -11,13 +11,15 @@ extension Command {
             A transcoder decodes every file. The files of a manifest (--manifest, else manifest.jsonl in the cache root, as in a
             bundle) are first compared by name, length and SHA-256. Prints one line per fault
             {"file":...,"fault":"missing|empty|length|digest|name|unreadable|undecodable","message":...}, then the counts. The
-            exit code is 1 when there is a fault. Access times do not change.
+            exit code is 1 when there is a fault. --remove deletes the files whose contents prove the fault: empty, length,
+            digest, undecodable. An unreadable file stays, because the server or a permission may be the cause. Access times
+            do not change.
             """,
         examples: ["larder cache verify", "larder cache verify --remove --yes"],
         options: CachePlace.options + Limits.transcodeOptions + [
             Option("manifest", .value("FILE"), "compare with this manifest"),
             Option("no-decode", "do not decode the files"),
-            Option("remove", "delete faulty files, so that they are fetched again"),
+            Option("remove", "delete files whose contents are faulty, so that they are fetched again"),
             Option("dry-run", "with --remove: delete nothing"), Confirmation.option,
         ]
     ) { arguments in

@@ -21,6 +21,7 @@ FAULTS = {
     "slow down": (503, "SlowDown"), "internal": (500, "InternalError"), "skew": (403, "RequestTimeTooSkewed"),
     "denied": (403, "AccessDenied"), "bad digest": (400, "XAmzContentSHA256Mismatch"),
     "not implemented": (501, "NotImplemented"), "bad gateway": (502, None), "expired": (400, "ExpiredToken"),
+    "precondition failed": (412, "PreconditionFailed"), "late error": (200, "InternalError"),
 }
 
 
@@ -46,7 +47,7 @@ class Faults:
             status, code = FAULTS[fault]
             body = f"<Error><Code>{code}</Code><Message>scripted</Message></Error>".encode() if code else b""
             start_response(f"{status} Scripted", [("Content-Length", str(len(body)))])
-            return [body]
+            return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
         if fault == "reset":
             self.reset(environ)
         if fault == "reset upload":
