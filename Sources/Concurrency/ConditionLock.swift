@@ -32,9 +32,8 @@ package final class ConditionLock<Value>: @unchecked Sendable {
     package func change(wakingAll: Bool = false, _ body: (inout Value) -> Void) {
         pthread_mutex_lock(mutex)
         body(&value)
-        pthread_mutex_unlock(mutex)
-        // After the unlock: otherwise the thread wakes to wait for the mutex.
         if wakingAll { pthread_cond_broadcast(condition) } else { pthread_cond_signal(condition) }
+        pthread_mutex_unlock(mutex)
     }
 
     /// Calls `body` now and after each change until it returns a value.

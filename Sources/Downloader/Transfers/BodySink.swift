@@ -50,8 +50,7 @@ final class BodySink {
 
     func write(_ piece: UnsafeRawBufferPointer, expected: Int64?, at now: ContinuousClock.Instant) {
         guard failure == nil, inspect(piece) else { return }
-        // A piece that is large enough itself is copied once, into memory of its size.
-        if buffer.isEmpty, piece.count < Self.pieceBytes {
+        if buffer.isEmpty {
             buffer.reserveCapacity(min(Int(clamping: expected ?? .max), Self.pieceBytes) + piece.count)
         }
         buffer.append(contentsOf: piece)
