@@ -28,18 +28,18 @@ extension ChildReply {
 extension ChildReply.Outcome {
     fileprivate var isInBounds: Bool {
         guard case .made(let variant) = self else { return true }
-        return SourceHeader.sides.contains(variant.width) && SourceHeader.sides.contains(variant.height)
-            && ChildReply.bytes.contains(variant.bytes) && SourceHeader.sides.contains(variant.frames ?? 1)
+        return SourceHeader.counts.contains(variant.width) && SourceHeader.counts.contains(variant.height)
+            && ChildReply.bytes.contains(variant.bytes) && SourceHeader.counts.contains(variant.frames ?? 1)
             && (variant.ssim ?? 1).isFinite
     }
 }
 
 extension SourceHeader {
-    /// Also of frames: the database's integers.
-    fileprivate static let sides = 1...Int(Int32.max)
+    /// Sides in pixels, and frames: the database's integers.
+    fileprivate static let counts = 1...Int(Int32.max)
 
     fileprivate var isInBounds: Bool {
-        Self.sides.contains(width) && Self.sides.contains(height) && Self.sides.contains(frames)
+        Self.counts.contains(width) && Self.counts.contains(height) && Self.counts.contains(frames)
             && (1...8).contains(orientation)
     }
 }
@@ -48,6 +48,6 @@ extension ImageDigest {
     fileprivate var isInBounds: Bool {
         [thumbHash, blurHash, averageColor, dominantColor, perceptualHash].allSatisfy { text in
             text.utf8.count <= 128 && text.utf8.allSatisfy { (0x20...0x7e).contains($0) }
-        } && SourceHeader.sides.contains(frames)
+        } && SourceHeader.counts.contains(frames)
     }
 }

@@ -2,13 +2,14 @@ private import Glibc
 
 /// The lowest frequencies of an image by cosines, of four values of each pixel at once.
 struct CosineTransform {
-    /// Frequencies from left to right and from top to bottom.
-    let columns, rows: Int
+    /// Frequencies from left to right.
+    private let columns: Int
     /// For each pair of frequencies, row by row, the sum over all pixels of the values times both cosines.
     let sums: [SIMD4<Double>]
 
     /// - Parameters:
     ///   - values: row by row.
+    ///   - columns, rows: frequencies from left to right and from top to bottom.
     ///   - place: where in a pixel the cosines are taken, 0 for its edge and 0.5 for its middle.
     init(_ values: [SIMD4<Double>], width: Int, height: Int, columns: Int, rows: Int, place: Double) {
         let across = Self.cosines(columns, of: width, place), down = Self.cosines(rows, of: height, place)
@@ -21,7 +22,6 @@ struct CosineTransform {
             }
         }
         self.columns = columns
-        self.rows = rows
         self.sums = sums
     }
 
