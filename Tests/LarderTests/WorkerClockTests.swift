@@ -23,8 +23,9 @@ struct WorkerClockTests {
         #expect(try await scene.sql("SELECT count(*) \(records)") == "6")
         let recent = "BETWEEN now() - interval '1 h' AND now()"
         #expect(try await scene.sql("SELECT count(*) \(records) AND finished_at \(recent)") == "6")
-        let workers = "SELECT count(*) FROM larder_data.worker WHERE rescued_at IS NULL"
-        #expect(try await scene.sql("\(workers) AND started_at \(recent) AND heartbeat_at \(recent)") == "1")
+        // One row: a worker that loses its lease starts a second one. Maintenance may mark the row once it has stopped.
+        let workers = "SELECT array_agg(started_at \(recent) AND heartbeat_at \(recent)) FROM larder_data.worker"
+        #expect(try await scene.sql(workers) == "{t}")
         #expect(try await scene.faults() == [])
     }
 
