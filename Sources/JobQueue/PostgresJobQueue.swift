@@ -3,11 +3,11 @@ package import Concurrency
 /// A queue of jobs in Postgres.
 ///
 /// Keeps at most two sessions, opened on first use and reopened when they break. Calls are of seven kinds: claims,
-/// heartbeats, each `MaintenanceKind`, and all others; those of one kind wait for each other. When both sessions are in
-/// use for more than half a second, a call for which jobs or leases wait opens a further one, which is closed within
-/// seconds: a claim, a heartbeat, urgent maintenance, or any other call but maintenance. So neither a long statement
-/// nor blocked maintenance costs a worker its lease. Works through pgbouncer in transaction mode. A login that may not
-/// open so many (`CONNECTION LIMIT`) waits for those that it has.
+/// heartbeats, each `MaintenanceKind`, and all others; those of one kind wait for each other. Maintenance that is not
+/// urgent leaves one session to the other calls, and is ended when one of these has waited for two seconds; so is a
+/// claim for which a heartbeat or urgent maintenance waits, and urgent maintenance for which a heartbeat waits. So
+/// neither a long statement nor one that waits for a lock costs a worker its lease. Works through pgbouncer in
+/// transaction mode. A login that may open one session only (`CONNECTION LIMIT`) uses that one.
 public final class PostgresJobQueue: Sendable {
     /// The database and the time limits of calls.
     public struct Configuration: Sendable {
@@ -20,9 +20,9 @@ public final class PostgresJobQueue: Sendable {
         /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. The
         /// command `larder work` sets 5 s. Heartbeats never wait.
         public var maxWait: Duration = .zero
-        /// How long a call for which jobs or leases wait waits for a session that others use. The period of a task and
-        /// this are less than the 2 s within which a dead worker's jobs run again after its lease.
-        var sessionWait: Duration = .milliseconds(500)
+        /// How long a call for which jobs or leases wait waits for a session before it ends the call of another. Far
+        /// below the lease, and long enough for a run of a schedule beside a busy database.
+        var sessionWait: Duration = .seconds(2)
         /// Time limit of a heartbeat and of the end of a worker. Below the lease, so that another one can follow.
         var heartbeatTimeout: Duration = .seconds(5)
         /// Time limit of a maintenance statement; a task takes much less unless it waits for a lock.
@@ -61,7 +61,7 @@ public final class PostgresJobQueue: Sendable {
     private let configuration: Configuration
     private let cutOff: CallDeadline
 
-    /// The sessions, of which two stay open.
+    /// Two sessions at most.
     let sessions: SessionPool
 
     /// Does not connect; the first call does.
@@ -69,21 +69,23 @@ public final class PostgresJobQueue: Sendable {
         let cutOff = CallDeadline()
         self.cutOff = cutOff
         self.configuration = configuration
-        let sessions = SessionPool(kept: 2)
+        let sessions = SessionPool(limit: 2, patience: configuration.sessionWait)
         self.sessions = sessions
-        func connection(_ name: String, timeout: Duration? = nil, canWait: Bool = false) -> Connection {
+        func connection(_ name: String, _ kind: CallKind, timeout: Duration? = nil) -> Connection {
             var limited = configuration
             if let timeout { limited.statementTimeout = min(limited.statementTimeout, timeout) }
-            return Connection(
-                limited, name: name, cutOff: cutOff, pool: sessions, maxWait: canWait ? nil : configuration.sessionWait)
+            return Connection(limited, name: name, cutOff: cutOff, pool: sessions, kind: kind)
         }
-        self.connection = connection("queue")
-        claims = connection("queue-claims")
-        heartbeats = connection("queue-heartbeats", timeout: configuration.heartbeatTimeout)
+        self.connection = connection("queue", .other)
+        claims = connection("queue-claims", .claim)
+        heartbeats = connection("queue-heartbeats", .heartbeat, timeout: configuration.heartbeatTimeout)
         maintenance = Dictionary(
             uniqueKeysWithValues: MaintenanceKind.allCases.map { kind in
-                let timeout = configuration.timeout(of: kind)
-                return (kind, connection("queue-\(kind.rawValue)", timeout: timeout, canWait: kind != .urgent))
+                let name = "queue-\(kind.rawValue)"
+                return (
+                    kind,
+                    connection(name, kind == .urgent ? .urgent : .long, timeout: configuration.timeout(of: kind))
+                )
             })
     }
 

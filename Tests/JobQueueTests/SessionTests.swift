@@ -35,7 +35,7 @@ struct SessionTests {
     }
 
     @Test(arguments: [false, true])
-    func `all calls of a worker share two sessions while none takes long`(isPooled: Bool) async throws {
+    func `all calls of a worker share two sessions`(isPooled: Bool) async throws {
         let fixture = isPooled ? try await QueueFixture.makePooled() : try await QueueFixture.make()
         var configuration = fixture.configuration
         configuration.databaseURL += "&application_name=counted"
@@ -71,47 +71,104 @@ struct SessionTests {
         try await fixture.expectSound()
     }
 
-    @Test
-    func `heartbeats and rescue go on beside two stuck statements, in sessions that are then closed`()
-        async throws
-    {
-        let fixture = try await QueueFixture.make()
-        try await fixture.sql("CREATE TABLE gate ()")
-        let queue = PostgresJobQueue(fixture.configuration)
-        let worker = try await queue.startWorker(
-            WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 2))
-        let holder = fixture.otherConnection()
-        _ = try await holder.rows("BEGIN")
-        _ = try await holder.rows("LOCK TABLE gate IN ACCESS EXCLUSIVE MODE")
-        async let first = queue.claims.rows("SELECT count(*) FROM gate")
-        async let second = queue.connection.rows("SELECT count(*) FROM gate")
-        let waiting =
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        try #require(await reached { try await fixture.value(waiting) == "2" })
-        for _ in 0..<3 {
-            #expect(try await worker.heartbeat().leaseExpired == false)
-            try await queue.maintain(.urgent, force: true)
+    /// A queue with a worker, and a table that another transaction has locked.
+    private struct Gate {
+        let fixture: QueueFixture
+        let queue: PostgresJobQueue
+        let worker: WorkerSession
+        private let holder: Connection
+
+        init(patience: Duration) async throws {
+            fixture = try await QueueFixture.make()
+            var configuration = fixture.configuration
+            configuration.sessionWait = patience
+            queue = PostgresJobQueue(configuration)
+            worker = try await queue.startWorker(
+                WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 2))
+            try await fixture.sql("CREATE TABLE gate ()")
+            holder = fixture.otherConnection()
+            _ = try await holder.rows("BEGIN")
+            _ = try await holder.rows("LOCK TABLE gate IN ACCESS EXCLUSIVE MODE")
         }
-        #expect(queue.sessions.count > 2)
-        _ = try await holder.rows("ROLLBACK")
-        #expect(try await first == [["0"]])
-        #expect(try await second == [["0"]])
-        #expect(
-            try await reached {
-                _ = try await worker.heartbeat()
-                return queue.sessions.count == 2
-            })
-        await queue.close()
+
+        /// A statement that waits until the table is unlocked.
+        func pass(_ connection: Connection) async -> Result<[[String?]], QueueError> {
+            do throws(QueueError) {
+                return .success(try await connection.rows("SELECT count(*) FROM gate"))
+            } catch {
+                return .failure(error)
+            }
+        }
+
+        func open() async throws { _ = try await holder.rows("ROLLBACK") }
+
+        func waitUntilStuck(_ count: Int) async throws {
+            let waiting =
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            try #require(await reached { try await fixture.value(waiting) == "\(count)" })
+        }
+    }
+
+    @Test func `a heartbeat ends a claim that is stuck beside a stuck call of a program, which goes on`() async throws {
+        let gate = try await Gate(patience: .milliseconds(100))
+        async let call = gate.pass(gate.queue.connection)
+        async let claim = gate.pass(gate.queue.claims)
+        try await gate.waitUntilStuck(2)
+        for _ in 0..<3 {
+            #expect(try await gate.worker.heartbeat().leaseExpired == false)
+            try await gate.queue.maintain(.urgent, force: true)
+            #expect(gate.queue.sessions.count == 2)
+        }
+        let ended = await claim
+        #expect(throws: QueueError.self) { try ended.get() }
+        try await gate.waitUntilStuck(1)
+        try await gate.open()
+        #expect(try await call.get() == [["0"]])
+        await gate.queue.close()
+    }
+
+    @Test func `a claim ends maintenance that is stuck beside a stuck call of a program`() async throws {
+        let gate = try await Gate(patience: .milliseconds(100))
+        async let call = gate.pass(gate.queue.connection)
+        async let vacuum = gate.pass(gate.queue.connection(for: .owner))
+        try await gate.waitUntilStuck(2)
+        #expect(try await gate.worker.claim(upTo: 1).isEmpty)
+        let ended = await vacuum
+        #expect(throws: QueueError.self) { try ended.get() }
+        try await gate.open()
+        #expect(try await call.get() == [["0"]])
+        await gate.queue.close()
+    }
+
+    @Test func `maintenance that takes long leaves one session to the other calls, which leave it alone`() async throws
+    {
+        let gate = try await Gate(patience: .seconds(3_600))
+        async let first = gate.pass(gate.queue.connection(for: .routine))
+        try await gate.waitUntilStuck(1)
+        // Waits for the first one, not for a session.
+        async let second = gate.pass(gate.queue.connection(for: .schedule))
+        for _ in 0..<3 {
+            #expect(try await gate.worker.heartbeat().leaseExpired == false)
+            #expect(try await gate.worker.claim(upTo: 1).isEmpty)
+            try await gate.queue.maintain(.urgent, force: true)
+            _ = try await gate.queue.originHolds()
+        }
+        try await gate.waitUntilStuck(1)
+        try await gate.open()
+        #expect(try await first.get() == [["0"]])
+        #expect(try await second.get() == [["0"]])
+        #expect(gate.queue.sessions.count == 2)
+        await gate.queue.close()
     }
 
     @Test func `a wait for a session that another call uses ends, so that the caller tries to open one`() async throws {
         let fixture = try await QueueFixture.make()
-        let pool = SessionPool(kept: 1)
-        try #require(pool.take(maxWait: nil) === nil, "the caller is to open it")
+        let pool = SessionPool(limit: 1, patience: .seconds(60))
+        try #require(pool.take(.other) === nil, "the caller is to open it")
         let url = try DatabaseURL(fixture.configuration.databaseURL)
-        let stuck = pool.opened(try Session(url, timeout: .seconds(60), cutOff: CallDeadline()))
+        let stuck = pool.opened(try Session(url, timeout: .seconds(60)), .other)
         func found() -> String {
-            switch pool.takeOpen(within: .milliseconds(1)) {
+            switch pool.takeOpen(.other, within: .milliseconds(1)) {
             case .taken(let entry): entry === stuck ? "taken" : "another"
             case .inUse: "in use"
             case .none: "none"
@@ -120,13 +177,13 @@ struct SessionTests {
         #expect(found() == "in use")
         pool.give(stuck)
         #expect(found() == "taken")
-        pool.drop()
+        pool.drop(stuck)
         #expect(found() == "none")
     }
 
     @Test func `a session that is not in use goes to the call that waits longest`() async throws {
         let fixture = try await QueueFixture.make()
-        let pool = SessionPool(kept: 1)
+        let pool = SessionPool(limit: 1, patience: .seconds(60))
         func connection() -> Connection { Connection(fixture.configuration, name: "test", pool: pool) }
         let processes = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<4 {

@@ -11,7 +11,7 @@ actor Connection {
     private let configuration: PostgresJobQueue.Configuration
     private let cutOff: CallDeadline
     private let pool: SessionPool
-    private let maxWait: Duration?
+    private let kind: CallKind
     private nonisolated let counted = Locked(StatementCounts())
 
     /// The statements of `query` so far.
@@ -21,15 +21,14 @@ actor Connection {
 
     /// - Parameters:
     ///   - pool: the sessions, by default one of its own.
-    ///   - maxWait: after which a call opens a further session when all are in use, nil for never.
     init(
         _ configuration: PostgresJobQueue.Configuration, name: String, cutOff: CallDeadline = CallDeadline(),
-        pool: SessionPool = SessionPool(kept: 1), maxWait: Duration? = nil
+        pool: SessionPool? = nil, kind: CallKind = .other
     ) {
         self.configuration = configuration
         self.cutOff = cutOff
-        self.pool = pool
-        self.maxWait = maxWait
+        self.pool = pool ?? SessionPool(limit: 1, patience: configuration.sessionWait)
+        self.kind = kind
         if let threads = configuration.threads {
             thread = nil
             executor = PooledExecutor(threads)
@@ -90,7 +89,7 @@ actor Connection {
             if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue {
                 pool.give(entry)
             } else {
-                pool.drop()
+                pool.drop(entry)
             }
             throw error
         }
@@ -105,19 +104,19 @@ actor Connection {
     private func take() throws(QueueError) -> SessionPool.Entry {
         let end = ContinuousClock.now + configuration.statementTimeout
         while true {
-            while let entry = pool.take(maxWait: maxWait) {
+            while let entry = pool.take(kind) {
                 if entry.session.isAlive() { return entry }
-                pool.drop()
+                pool.drop(entry)
             }
             do throws(QueueError) {
-                return pool.opened(try open())
+                return pool.opened(try open(), kind)
             } catch {
-                pool.failed()
+                pool.failed(kind)
                 guard error.code == .unreachable, .now < end else { throw error }
-                switch pool.takeOpen(within: Self.openWait) {
+                switch pool.takeOpen(kind, within: Self.openWait) {
                 case .taken(let entry):
                     if entry.session.isAlive() { return entry }
-                    pool.drop()
+                    pool.drop(entry)
                 case .inUse: break
                 case .none: throw error
                 }

@@ -8,6 +8,8 @@ struct Session: ~Copyable {
     var statements = PreparedStatements()
     /// Whether transactions of this session are READ COMMITTED by default, see `readDefaultLevel`.
     var isReadCommitted = true
+    /// Ends the statement under way for a call that needs the session, see `SessionPool`.
+    let interruption = CallDeadline()
     private let cutOff: CallDeadline
 
     /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server refuses the user, the
@@ -207,7 +209,7 @@ struct Session: ~Copyable {
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(QueueError) {
         while true {
             // Asked at least once: a process that stood still may find its answer there.
-            let left = cutOff.deadline(deadline) - ContinuousClock.now
+            let left = interruption.deadline(cutOff.deadline(deadline)) - ContinuousClock.now
             var descriptor = pollfd(fd: socketDescriptor, events: events, revents: 0)
             let time = min(left, CallDeadline.interval)
             let code = poll(&descriptor, 1, left > .zero ? Int32(clamping: time.milliseconds + 1) : 0)
@@ -215,7 +217,11 @@ struct Session: ~Copyable {
             if code < 0 && errno != EINTR { throw lost() }
             guard left <= .zero else { continue }
             CancelRequests.send(for: connection)
-            throw QueueError(.timeout, "the database took longer than allowed to answer")
+            throw QueueError(
+                .timeout,
+                interruption.isReached
+                    ? "a statement was ended, because a lease or a job waited for its connection to the database"
+                    : "the database took longer than allowed to answer")
         }
     }
 }

@@ -1,19 +1,25 @@
 private import Concurrency
 
-/// The sessions that the connections of one queue share; `kept` of them stay open.
+/// The sessions that the connections of one queue share, `limit` at most. They stay open.
 ///
-/// A connection uses a session for one call. When all are in use, it waits in turn; one that may not wait for a long
-/// statement of another opens a further session after its `maxWait`. Further sessions are closed when they have not
-/// been used for a second. Waiting blocks the thread.
+/// A connection uses a session for one call. When all are in use, it waits in turn, heartbeats first. Where there are
+/// two sessions or more, long calls leave one of them to the others. A call that has waited for `patience` interrupts
+/// one that `CallKind.mayInterrupt` names, the longest under way. Waiting blocks the thread.
 final class SessionPool: Sendable {
-    /// A session with the time of its last use.
+    /// A session with the call that uses it.
     ///
-    /// Protected by the pool, which lends it to one connection at a time.
+    /// Protected by the pool: `session` by lending it to one connection at a time, the others by its lock.
     final class Entry: @unchecked Sendable {
         var session: Session
-        fileprivate var usedAt = ContinuousClock.now
+        fileprivate let interruption: CallDeadline
+        fileprivate var kind: CallKind
+        fileprivate var since = ContinuousClock.now
 
-        init(_ session: consuming Session) { self.session = session }
+        init(_ session: consuming Session, kind: CallKind) {
+            interruption = session.interruption
+            self.session = session
+            self.kind = kind
+        }
     }
 
     /// What `takeOpen` found.
@@ -31,87 +37,110 @@ final class SessionPool: Sendable {
     }
 
     private struct State: Sendable {
-        let kept: Int
-        /// Those that are not in use, the longest unused first.
+        let limit: Int
+        /// Those that are not in use, the one used last at the end.
         var idle: [Entry] = []
-        var lent = 0
-        var opening = 0
-        /// Tickets of the threads that wait, the first one first.
-        var waiting: [UInt64] = []
+        var lent: [Entry] = []
+        /// The calls that open a session.
+        var opening: [CallKind] = []
+        /// The calls that wait, the first one first.
+        var waiting: [(ticket: UInt64, kind: CallKind)] = []
         var lastTicket: UInt64 = 0
 
-        mutating func enter() -> UInt64 {
+        mutating func enter(_ kind: CallKind) -> UInt64 {
             lastTicket += 1
-            waiting.append(lastTicket)
+            waiting.insert((lastTicket, kind), at: kind == .heartbeat ? 0 : waiting.count)
             return lastTicket
         }
 
-        mutating func leave(_ ticket: UInt64) { waiting.removeAll { $0 == ticket } }
+        mutating func leave(_ ticket: UInt64) { waiting.removeAll { $0.ticket == ticket } }
 
         /// What the holder of a ticket may do now; nil is to wait.
         mutating func turn(_ ticket: UInt64, onlyOpen: Bool) -> Turn? {
-            if onlyOpen && idle.isEmpty && lent == 0 {
+            if onlyOpen && idle.isEmpty && lent.isEmpty {
                 leave(ticket)
                 return .nothing
             }
-            let places = onlyOpen ? 0 : max(0, kept - idle.count - lent - opening)
-            guard let index = waiting.firstIndex(of: ticket), index < idle.count + places else { return nil }
-            waiting.remove(at: index)
+            guard let kind = turnKind(ticket, onlyOpen: onlyOpen) else { return nil }
+            leave(ticket)
             guard let entry = idle.popLast() else {
-                opening += 1
+                opening.append(kind)
                 return .open
             }
-            lent += 1
+            entry.kind = kind
+            entry.since = .now
+            entry.interruption.set(nil)
+            lent.append(entry)
             return .use(entry)
         }
 
-        /// Removes further sessions that have not been used for a second.
-        mutating func takeSurplus(at now: ContinuousClock.Instant) -> [Entry] {
-            var surplus: [Entry] = []
-            while waiting.isEmpty, idle.count + lent + opening > kept, let first = idle.first,
-                now - first.usedAt >= SessionPool.surplusLifetime
-            {
-                surplus.append(idle.removeFirst())
+        /// The kind of a waiting call for which there is a session besides those for the calls before it.
+        private func turnKind(_ ticket: UInt64, onlyOpen: Bool) -> CallKind? {
+            let used = lent.count + opening.count
+            var left = onlyOpen ? idle.count : max(idle.count, limit - used)
+            let longUsed = lent.count { $0.kind == .long } + opening.count { $0 == .long }
+            var longLeft = max(1, limit - 1) - longUsed
+            for call in waiting where left > 0 {
+                if call.kind == .long {
+                    guard longLeft > 0 else { continue }
+                    longLeft -= 1
+                }
+                if call.ticket == ticket { return call.kind }
+                left -= 1
             }
-            return surplus
+            return nil
+        }
+
+        /// Ends the call that blocks one of this kind, the longest under way; its connection then closes the session.
+        mutating func interrupt(for kind: CallKind) {
+            lent.filter { kind.mayInterrupt($0.kind) && !$0.interruption.isReached }
+                .min { $0.since < $1.since }?.interruption.set(.now)
+        }
+
+        mutating func end(_ entry: Entry) { lent.removeAll { $0 === entry } }
+
+        mutating func endOpening(_ kind: CallKind) {
+            if let index = opening.firstIndex(of: kind) { opening.remove(at: index) }
         }
     }
 
-    private static let surplusLifetime = Duration.seconds(1)
-
+    private let patience: Duration
     private let state: ConditionLock<State>
 
-    /// A pool without sessions, of which `kept` stay open once they are opened.
-    init(kept: Int) { state = ConditionLock(State(kept: kept)) }
+    /// A pool without sessions.
+    ///
+    /// - Parameters:
+    ///   - limit: how many sessions it has at most.
+    ///   - patience: how long a call waits before it interrupts another one.
+    init(limit: Int, patience: Duration) {
+        self.patience = patience
+        state = ConditionLock(State(limit: limit))
+    }
 
-    /// A session that is not in use, at once or within `maxWait`; it may be broken. Nil: the caller is to open one.
+    /// A session that is not in use, as soon as there is one; it may be broken. Nil: the caller is to open one.
     ///
     /// The caller calls `give` or `drop` afterwards, and `opened` or `failed` when it was to open one.
-    ///
-    /// - Parameter maxWait: nil to wait as long as it takes.
-    func take(maxWait: Duration?) -> Entry? {
+    func take(_ kind: CallKind) -> Entry? {
         var ticket: UInt64?
         func next(_ state: inout State) -> sending Turn? {
-            let own = ticket ?? state.enter()
+            let own = ticket ?? state.enter(kind)
             ticket = own
             return state.turn(own, onlyOpen: false)
         }
-        let turn = if let maxWait { state.wait(atMost: maxWait, for: next) } else { state.wait(for: next) }
-        if case .use(let entry) = turn { return entry }
-        if turn == nil, let ticket {
-            state.change(wakingAll: true) {
-                $0.leave(ticket)
-                $0.opening += 1
+        while true {
+            switch state.wait(atMost: patience, for: next) {
+            case .use(let entry): return entry
+            case .open, .nothing: return nil
+            case nil: state.change { $0.interrupt(for: kind) }
             }
         }
-        return nil
     }
 
     /// A session that is open, at once or within `limit`. For a login that may not open another.
-    func takeOpen(within limit: Duration) -> OpenSession {
+    func takeOpen(_ kind: CallKind, within limit: Duration) -> OpenSession {
         var ticket: UInt64?
         let turn = state.wait(atMost: limit) { state -> Turn? in
-            let own = ticket ?? state.enter()
+            let own = ticket ?? state.enter(kind)
             ticket = own
             return state.turn(own, onlyOpen: true)
         }
@@ -125,36 +154,31 @@ final class SessionPool: Sendable {
     }
 
     /// Adds a session that the caller has opened and uses.
-    func opened(_ session: consuming Session) -> Entry {
+    func opened(_ session: consuming Session, _ kind: CallKind) -> Entry {
+        let entry = Entry(session, kind: kind)
         state.change {
-            $0.opening -= 1
-            $0.lent += 1
+            $0.endOpening(kind)
+            $0.lent.append(entry)
         }
-        return Entry(session)
+        return entry
     }
 
     /// No session could be opened.
-    func failed() { state.change(wakingAll: true) { $0.opening -= 1 } }
+    func failed(_ kind: CallKind) { state.change(wakingAll: true) { $0.endOpening(kind) } }
 
     /// Returns a session that can be used again.
     func give(_ entry: Entry) {
-        // Closed without the lock.
-        var surplus: [Entry] = []
-        let now = ContinuousClock.now
-        entry.usedAt = now
         state.change(wakingAll: true) {
-            $0.lent -= 1
+            $0.end(entry)
             $0.idle.append(entry)
-            surplus = $0.takeSurplus(at: now)
         }
-        surplus.removeAll()
     }
 
     /// The caller closes a session that it has taken.
-    func drop() { state.change(wakingAll: true) { $0.lent -= 1 } }
+    func drop(_ entry: Entry) { state.change(wakingAll: true) { $0.end(entry) } }
 
     /// Sessions that are open, in use or not.
-    var count: Int { state.wait { $0.idle.count + $0.lent } }
+    var count: Int { state.wait { $0.idle.count + $0.lent.count } }
 
     /// Closes the sessions that are not in use.
     func closeIdle() {
