@@ -32,6 +32,7 @@ INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('retention', 'routine', 10, '1 h', 'removing old history'),
     ('deleted', 'routine', 11, '10 s', 'removing deleted batches'),
     ('vacuum', 'owner', 12, '25 s', 'vacuum'),
+    ('workers', 'routine', 21, '5 s', 'counting workers'),
     ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs'),
     ('holds', 'urgent', 14, '30 s', 'moving aside the jobs of held origins and paused batches'),
     ('look_urgent', 'look', 15, '200 ms', 'looking for urgent tasks'),

@@ -51,12 +51,13 @@ CREATE TABLE larder_data.server (
     timeline text NOT NULL,
     since timestamptz NOT NULL,
     away_from timestamptz NOT NULL DEFAULT '-infinity',
-    away_until timestamptz NOT NULL DEFAULT '-infinity'
+    away_until timestamptz NOT NULL DEFAULT '-infinity',
+    workers int NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE larder_data.server IS
     'One row: the timeline of the write-ahead log, and when a maintenance run first found it. It changes when a '
     'standby takes over. See larder_data.up_since(). away_from, away_until: the last time without a maintenance '
-    'run.';
+    'run. workers: how many live, as the task workers counted them last.';
 INSERT INTO larder_data.server (timeline, since)
 SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8), '-infinity';
 
@@ -117,6 +118,31 @@ SELECT w.* FROM larder_data.claim_lock l, LATERAL (
     SELECT * FROM larder_data.worker x WHERE x.id = l.worker_id ORDER BY x.number DESC LIMIT 1) AS w
 WHERE NOT l.has_ended;
 COMMENT ON VIEW larder_data.live_worker IS 'The workers that may hold jobs.';
+
+-- Counted in a task, because a heartbeat has no time for it.
+CREATE FUNCTION larder_data.count_workers() RETURNS int
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT count(*) FROM larder_data.claim_lock l WHERE NOT l.has_ended);
+END $$;
+COMMENT ON FUNCTION larder_data.count_workers IS 'How many workers may hold jobs.';
+
+CREATE FUNCTION larder_data.maintenance_workers() RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    n int := larder_data.count_workers();
+BEGIN
+    UPDATE larder_data.server s SET workers = n WHERE s.workers <> n;
+    RETURN 0;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_workers IS 'Counts the workers, for larder_data.heartbeat_pause().';
+
+-- Any heartbeat notices what is due, so in a large fleet each worker may send fewer: from 375 workers on 500 a second
+-- in all. Below a second for a small fleet, so that a cancelled job ends within one, and never more than two.
+CREATE FUNCTION larder_data.heartbeat_pause(workers int) RETURNS int
+LANGUAGE sql IMMUTABLE RETURN least(greatest(workers * 2, 750), 2000);
+COMMENT ON FUNCTION larder_data.heartbeat_pause IS
+    'The ms between two heartbeats of a worker that holds jobs, where so many workers live.';
 
 -- An outage is no worker's fault: while the server was down no heartbeat could come. The statistics are reset when the
 -- server recovers from a crash, in which it keeps its start time. A standby that takes over has another timeline.
@@ -250,13 +276,14 @@ COMMENT ON FUNCTION larder_data.is_overdue IS
 CREATE FUNCTION larder.heartbeat_v1(
     worker bigint, oldest_claim bigint DEFAULT 0, handles text[] DEFAULT '{}'
 ) RETURNS TABLE (
-    lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[], due text[]
+    lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[], due text[], pause_ms int
 )
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     w larder_data.worker;
+    workers int;
     oldest timestamptz := clock_timestamp() - (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
@@ -264,15 +291,18 @@ BEGIN
     IF NOT FOUND OR w.stopped_at IS NOT NULL THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
     ELSIF w.rescued_at IS NOT NULL OR NOT larder_data.has_lease(w.heartbeat_at, w.lease_ms) THEN
-        RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[], '{}'::text[];
+        RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[], '{}'::text[],
+            larder_data.heartbeat_pause(0);
         RETURN;
     END IF;
     UPDATE larder_data.worker x SET number = x.number + 1, heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms,
         oldest_claim = coalesce(heartbeat_v1.oldest_claim, 0)
-    FROM larder_data.settings s WHERE x.id = worker AND x.number = w.number RETURNING x.lease_ms INTO w.lease_ms;
+    FROM larder_data.settings s, larder_data.server v
+    WHERE x.id = worker AND x.number = w.number RETURNING x.lease_ms, v.workers INTO w.lease_ms, workers;
     RETURN QUERY
     SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}'),
-        CASE WHEN handles = '{}' THEN handles ELSE larder_data.due_while_busy(handles) END
+        CASE WHEN handles = '{}' THEN handles ELSE larder_data.due_while_busy(handles) END,
+        larder_data.heartbeat_pause(workers)
     FROM larder_data.running r,
         LATERAL (SELECT x.cancelled_at IS NOT NULL AS is_cancelled FROM larder_data.job x
             WHERE x.id = r.job_id OFFSET 0) AS j
@@ -285,7 +315,8 @@ COMMENT ON FUNCTION larder.heartbeat_v1 IS
     'of a claim of which it holds a job or has no answer, or of its next one; without it each heartbeat reads the dead '
     'rows of all its claims while an old snapshot keeps them. lease_expired: the lease was not extended and the worker '
     'must start anew. due: which of the calls in `handles`, see claim_idle_v1, this worker is to make now; each is '
-    'answered to one worker at a time.';
+    'answered to one worker at a time. pause_ms: after how long the next heartbeat is to follow while the worker holds '
+    'jobs.';
 
 CREATE FUNCTION larder_data.end_claims(
     worker bigint, jobs bigint[], claims bigint[], OUT ended int, OUT wanted bigint[]

@@ -95,6 +95,8 @@ BEGIN
         old := now() - interval '2 days' - (SELECT s.keep_history FROM larder_data.settings s);
         RETURN EXISTS (SELECT FROM larder_data.batch b WHERE b.is_deleted)
             OR EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at < old);
+    ELSIF task = 'workers' THEN
+        RETURN (SELECT s.workers FROM larder_data.server s) <> larder_data.count_workers();
     ELSIF task = 'vacuum' THEN
         RETURN EXISTS (SELECT FROM larder_data.pending_owner_statements());
     END IF;

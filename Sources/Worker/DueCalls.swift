@@ -23,8 +23,8 @@ package final class DueCalls: Sendable {
 
     /// - Parameters:
     ///   - origins: what is signalled when there are reports about origins; nil for a worker without a limiter.
-    ///   - lifetime: how long an answer holds.
-    package init(origins: AsyncEvent? = nil, lifetime: Duration = .seconds(2)) {
+    ///   - lifetime: how much longer an answer holds than until the next one is expected.
+    package init(origins: AsyncEvent? = nil, lifetime: Duration = .milliseconds(1_250)) {
         var events = Dictionary(uniqueKeysWithValues: DueCall.allCases.map { ($0, AsyncEvent()) })
         if let origins { events[.origins] = origins }
         self.events = events
@@ -42,9 +42,11 @@ package final class DueCalls: Sendable {
     }
 
     /// A heartbeat, or a claim of an idle worker that returned no job, was answered with these calls.
-    package func answered(_ due: Set<DueCall>, isIdle: Bool) {
+    ///
+    /// - Parameter next: the time until the next answer; the answer holds for that longer.
+    package func answered(_ due: Set<DueCall>, isIdle: Bool, next: Duration = .milliseconds(750)) {
         state.withLock {
-            $0.answeredUntil = .now + lifetime
+            $0.answeredUntil = .now + lifetime + next
             if isIdle {
                 $0.isIdle = true
                 $0.rounds += 1

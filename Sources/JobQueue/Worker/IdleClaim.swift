@@ -47,7 +47,8 @@ extension WorkerSession {
             if rows.count == 1, rows.integer(0, 0) == nil {
                 let heartbeat = rows.integer(0, 12).map { lease in
                     HeartbeatReply(
-                        cancelled: [], leaseExpired: false, lease: .milliseconds(lease), due: [],
+                        cancelled: [], leaseExpired: false, lease: .milliseconds(lease),
+                        pause: WorkerSession.heartbeatPause, due: [],
                         clockOffset: TimeOfDay.offset(of: rows.number(0, 13), sent: sent))
                 }
                 return IdleClaim(jobs: [], due: Set(names: rows.text(0, 11)), heartbeat: heartbeat)

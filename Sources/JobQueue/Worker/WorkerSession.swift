@@ -13,6 +13,9 @@ public final class WorkerSession: Sendable {
     let queue: PostgresJobQueue
     let claims = Locked(ClaimSequence())
 
+    /// The pause between two heartbeats of a small fleet, and before the first one.
+    package static let heartbeatPause = Duration.milliseconds(750)
+
     init(id: Int64, lease: Duration, clockOffset: Duration = .zero, queue: PostgresJobQueue) {
         self.id = id
         self.lease = lease
@@ -20,8 +23,8 @@ public final class WorkerSession: Sendable {
         self.queue = queue
     }
 
-    /// Extends the lease of all the worker's jobs; due at least every 5 s. Does not wait for a database that is
-    /// unreachable.
+    /// Extends the lease of all the worker's jobs; due after `HeartbeatReply.pause`, at least every 5 s. Does not wait
+    /// for a database that is unreachable.
     ///
     /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the
     /// worker was stopped.
@@ -34,13 +37,13 @@ public final class WorkerSession: Sendable {
         return try await queue.ask(
             """
             SELECT lease_ms, lease_expired, c.job, c.claim, extract(epoch FROM clock_timestamp()),
-                array_to_string(b.due, ',')
+                array_to_string(b.due, ','), b.pause_ms
             FROM larder.heartbeat_v1($1, $2, $3) AS b
             LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
             """, [.integer(id), .integer(claims.withLock { $0.oldest }), .texts(handled.names)], maxWait: .zero,
             on: queue.heartbeats
         ) { rows throws(QueueError) in
-            guard let lease = rows.integer(0, 0), let expired = rows.flag(0, 1) else {
+            guard let lease = rows.integer(0, 0), let expired = rows.flag(0, 1), let pause = rows.integer(0, 6) else {
                 throw QueueError(.unexpectedAnswer, "an incomplete answer to a heartbeat")
             }
             let cancelled = (0..<rows.count).compactMap { row -> Claim? in
@@ -49,7 +52,8 @@ public final class WorkerSession: Sendable {
             }
             return HeartbeatReply(
                 cancelled: cancelled, leaseExpired: expired, lease: .milliseconds(lease),
-                due: Set(names: rows.text(0, 5)), clockOffset: TimeOfDay.offset(of: rows.number(0, 4), sent: sent))
+                pause: .milliseconds(pause), due: Set(names: rows.text(0, 5)),
+                clockOffset: TimeOfDay.offset(of: rows.number(0, 4), sent: sent))
         }
     }
 

@@ -77,7 +77,7 @@ public final class TranscoderPool: Sendable {
     ///
     /// - Parameters:
     ///   - failure: converts a `TranscodeError` of an image of which nothing could be made: 1001, 202…206, 301, 501, or
-    ///     2002 when cancelled. A variant that failed alone is a failure in the report (203, 206, 401, 402, 403, 501).
+    ///     2002 when cancelled. A variant that failed alone is a failure in the report (203…206, 401, 402, 403, 501).
     ///   - open: opens the outputs.
     /// - Throws: what `failure` returns and what `open` throws.
     public func transcode<Failure: Error>(

@@ -7,9 +7,9 @@ internal import JobQueue
 ///
 /// The claims of a worker that is idle for some time extend its lease: it then sends heartbeats only when these fail.
 package struct HeartbeatService: WorkerService {
-    /// The seconds between two heartbeats while the worker holds jobs. Below 1, so that a cancelled job ends within a
-    /// second; random, so that no worker is always a little before another one and gets all calls that are due.
-    package static let interval = 0.7...0.8
+    /// The factors of the pause that the database answers. Random, so that no worker is always a little before another
+    /// one and gets all calls that are due.
+    static let spread = 0.94...1.06
     /// How much longer it is while the worker holds none; random, so that workers that start together do not send
     /// together. Several heartbeats fit in a lease.
     static let idleTime: ClosedRange<Double> = 1.75...2.75
@@ -29,13 +29,17 @@ package struct HeartbeatService: WorkerService {
     let wake: AsyncEvent
     let observe: @Sendable (WorkerEvent) -> Void
 
+    /// The time until the next heartbeat.
+    package static func wait(_ pause: Duration) -> Duration { pause * Double.random(in: spread) }
+
     package func run() async {
+        var pause = WorkerSession.heartbeatPause
         while true {
             if isIdle() {
                 due.heartbeatsPause()
                 await started.wait(atMost: .seconds(Double.random(in: Self.idleTime)))
             }
-            try? await Task.sleep(for: .seconds(Double.random(in: Self.interval)))
+            try? await Task.sleep(for: Self.wait(pause))
             if Task.isCancelled { return }
             let holdsJobs = !isIdle()
             if !holdsJobs, lease.age < Self.idleAge { continue }
@@ -49,7 +53,8 @@ package struct HeartbeatService: WorkerService {
                 origins?.limits.withLock { $0.evidence.clockOffset = reply.clockOffset }
                 lease.confirm(sentAt: sent, seconds: reply.lease.seconds)
                 running.cancel(reply.cancelled)
-                if holdsJobs { due.answered(reply.due, isIdle: false) }
+                pause = reply.pause
+                if holdsJobs { due.answered(reply.due, isIdle: false, next: pause) }
             } catch {
                 if error.code == .workerLost {
                     lease.lose()

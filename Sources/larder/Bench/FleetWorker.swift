@@ -112,14 +112,16 @@ struct FleetWorker: Sendable {
 
     private func sendHeartbeats(in session: WorkerSession, _ due: DueCalls) async {
         let handled = Set(MaintenanceKind.allCases.map { DueCall($0) } + [.origins])
+        var pause = WorkerSession.heartbeatPause
         while true {
-            try? await Task.sleep(for: .seconds(Double.random(in: HeartbeatService.interval)))
+            try? await Task.sleep(for: HeartbeatService.wait(pause))
             if Task.isCancelled { return }
             do throws(QueueError) {
                 let reply = try await ledger.timed(\.heartbeats) { () async throws(QueueError) in
                     try await session.heartbeat(handling: due.awaited(among: handled))
                 }
-                due.answered(reply.due, isIdle: false)
+                pause = reply.pause
+                due.answered(reply.due, isIdle: false, next: pause)
             } catch {
                 // The next claim registers it again.
                 if error.code != .workerLost { note(error) }
