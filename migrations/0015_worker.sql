@@ -52,12 +52,12 @@ CREATE TABLE larder_data.server (
     since timestamptz NOT NULL,
     away_from timestamptz NOT NULL DEFAULT '-infinity',
     away_until timestamptz NOT NULL DEFAULT '-infinity',
-    workers int NOT NULL DEFAULT 0
+    heartbeat_ms int NOT NULL DEFAULT 750
 );
 COMMENT ON TABLE larder_data.server IS
     'One row: the timeline of the write-ahead log, and when a maintenance run first found it. It changes when a '
     'standby takes over. See larder_data.up_since(). away_from, away_until: the last time without a maintenance '
-    'run. workers: how many live, as the task workers counted them last.';
+    'run. heartbeat_ms: the pause between the heartbeats of a worker, as the task workers set it last.';
 INSERT INTO larder_data.server (timeline, since)
 SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8), '-infinity';
 
@@ -119,30 +119,33 @@ SELECT w.* FROM larder_data.claim_lock l, LATERAL (
 WHERE NOT l.has_ended;
 COMMENT ON VIEW larder_data.live_worker IS 'The workers that may hold jobs.';
 
--- Counted in a task, because a heartbeat has no time for it.
-CREATE FUNCTION larder_data.count_workers() RETURNS int
+-- Any heartbeat notices what is due, so in a large fleet each worker may send fewer: about 700 a second in all from 500
+-- workers on. Below a second for a small fleet, so that a cancelled job ends within one; never so long that the last
+-- worker of a large fleet would rescue the jobs of the others late. In steps, because a change is a row version that
+-- heartbeats read while a snapshot keeps it.
+CREATE FUNCTION larder_data.heartbeat_pause(workers bigint) RETURNS int
+LANGUAGE sql IMMUTABLE RETURN CASE WHEN workers < 500 THEN 750 WHEN workers < 750 THEN 1000
+    WHEN workers < 1000 THEN 1250 ELSE 1500 END;
+COMMENT ON FUNCTION larder_data.heartbeat_pause IS
+    'The ms between two heartbeats of a worker that holds jobs, where so many workers live.';
+
+CREATE FUNCTION larder_data.wanted_heartbeat_ms() RETURNS int
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN (SELECT count(*) FROM larder_data.claim_lock l WHERE NOT l.has_ended);
+    RETURN larder_data.heartbeat_pause((SELECT count(*) FROM larder_data.claim_lock l WHERE NOT l.has_ended));
 END $$;
-COMMENT ON FUNCTION larder_data.count_workers IS 'How many workers may hold jobs.';
+COMMENT ON FUNCTION larder_data.wanted_heartbeat_ms IS 'The pause for as many workers as live.';
 
 CREATE FUNCTION larder_data.maintenance_workers() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
-    n int := larder_data.count_workers();
+    wanted int := larder_data.wanted_heartbeat_ms();
 BEGIN
-    UPDATE larder_data.server s SET workers = n WHERE s.workers <> n;
+    UPDATE larder_data.server s SET heartbeat_ms = wanted WHERE s.heartbeat_ms <> wanted;
     RETURN 0;
 END $$;
-COMMENT ON FUNCTION larder_data.maintenance_workers IS 'Counts the workers, for larder_data.heartbeat_pause().';
-
--- Any heartbeat notices what is due, so in a large fleet each worker may send fewer: from 375 workers on 500 a second
--- in all. Below a second for a small fleet, so that a cancelled job ends within one, and never more than two.
-CREATE FUNCTION larder_data.heartbeat_pause(workers int) RETURNS int
-LANGUAGE sql IMMUTABLE RETURN least(greatest(workers * 2, 750), 2000);
-COMMENT ON FUNCTION larder_data.heartbeat_pause IS
-    'The ms between two heartbeats of a worker that holds jobs, where so many workers live.';
+COMMENT ON FUNCTION larder_data.maintenance_workers IS
+    'Counts the workers and sets the pause between their heartbeats: a heartbeat has no time for it.';
 
 -- An outage is no worker's fault: while the server was down no heartbeat could come. The statistics are reset when the
 -- server recovers from a crash, in which it keeps its start time. A standby that takes over has another timeline.
@@ -283,7 +286,7 @@ SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     w larder_data.worker;
-    workers int;
+    pause int;
     oldest timestamptz := clock_timestamp() - (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
@@ -292,17 +295,17 @@ BEGIN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
     ELSIF w.rescued_at IS NOT NULL OR NOT larder_data.has_lease(w.heartbeat_at, w.lease_ms) THEN
         RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[], '{}'::text[],
-            larder_data.heartbeat_pause(0);
+            larder_data.heartbeat_pause(1);
         RETURN;
     END IF;
     UPDATE larder_data.worker x SET number = x.number + 1, heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms,
         oldest_claim = coalesce(heartbeat_v1.oldest_claim, 0)
     FROM larder_data.settings s, larder_data.server v
-    WHERE x.id = worker AND x.number = w.number RETURNING x.lease_ms, v.workers INTO w.lease_ms, workers;
+    WHERE x.id = worker AND x.number = w.number RETURNING x.lease_ms, v.heartbeat_ms INTO w.lease_ms, pause;
     RETURN QUERY
     SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}'),
         CASE WHEN handles = '{}' THEN handles ELSE larder_data.due_while_busy(handles) END,
-        larder_data.heartbeat_pause(workers)
+        pause
     FROM larder_data.running r,
         LATERAL (SELECT x.cancelled_at IS NOT NULL AS is_cancelled FROM larder_data.job x
             WHERE x.id = r.job_id OFFSET 0) AS j

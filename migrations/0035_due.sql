@@ -96,7 +96,7 @@ BEGIN
         RETURN EXISTS (SELECT FROM larder_data.batch b WHERE b.is_deleted)
             OR EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at < old);
     ELSIF task = 'workers' THEN
-        RETURN (SELECT s.workers FROM larder_data.server s) <> larder_data.count_workers();
+        RETURN (SELECT s.heartbeat_ms FROM larder_data.server s) <> larder_data.wanted_heartbeat_ms();
     ELSIF task = 'vacuum' THEN
         RETURN EXISTS (SELECT FROM larder_data.pending_owner_statements());
     END IF;

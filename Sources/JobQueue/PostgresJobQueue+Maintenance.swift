@@ -1,5 +1,4 @@
-/// The kinds of maintenance tasks. No kind waits for another unless both sessions of the queue are in use, and urgent
-/// ones not even then.
+/// The kinds of maintenance tasks. Urgent ones wait for none of the others; those of the other kinds run one at a time.
 public enum MaintenanceKind: String, Sendable, CaseIterable {
     /// Other work waits for these: rescue the jobs of dead workers, promote scheduled jobs, update claim positions.
     case urgent

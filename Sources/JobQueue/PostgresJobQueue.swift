@@ -4,8 +4,9 @@ package import Concurrency
 ///
 /// Keeps at most two sessions, opened on first use and reopened when they break. Calls are of seven kinds: claims,
 /// heartbeats, each `MaintenanceKind`, and all others; those of one kind wait for each other. Maintenance that is not
-/// urgent leaves one session to the other calls, and is ended when one of these has waited for two seconds; so is a
-/// claim for which a heartbeat or urgent maintenance waits, and urgent maintenance for which a heartbeat waits. So
+/// urgent leaves one session to the other calls. It is ended when a heartbeat or urgent maintenance has waited for two
+/// seconds, or another call for ten; so is a claim for which a heartbeat or urgent maintenance waits, and urgent
+/// maintenance for which a heartbeat waits. So
 /// neither a long statement nor one that waits for a lock costs a worker its lease. Works through pgbouncer in
 /// transaction mode. A login that may open one session only (`CONNECTION LIMIT`) uses that one.
 public final class PostgresJobQueue: Sendable {
@@ -20,8 +21,8 @@ public final class PostgresJobQueue: Sendable {
         /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. The
         /// command `larder work` sets 5 s. Heartbeats never wait.
         public var maxWait: Duration = .zero
-        /// How long a call for which jobs or leases wait waits for a session before it ends the call of another. Far
-        /// below the lease, and long enough for a run of a schedule beside a busy database.
+        /// How long a heartbeat or urgent maintenance waits for a session before it ends the call of another; others wait
+        /// five times as long. Far below the lease, and long enough for a slow commit.
         var sessionWait: Duration = .seconds(2)
         /// Time limit of a heartbeat and of the end of a worker. Below the lease, so that another one can follow.
         var heartbeatTimeout: Duration = .seconds(5)

@@ -17,6 +17,9 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let connectionLost = Code("connectionLost")
         /// A statement took longer than the configured time and was cancelled.
         public static let timeout = Code("timeout")
+        /// A call for which leases or jobs wait took the connection of a maintenance statement or a claim: whether that
+        /// took effect is unknown. The database is well.
+        public static let interrupted = Code("interrupted")
         /// The database has no Larder schema, or an older one.
         public static let notMigrated = Code("notMigrated")
         /// The database has migrations that this program does not have.
@@ -76,8 +79,11 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
     /// collided.
     public var isTransient: Bool {
         switch code {
-        case .unreachable, .connectionLost, .timeout: true
+        case .unreachable, .connectionLost, .timeout, .interrupted: true
         default: sqlState.map { SQLState($0).isTransient } ?? false
         }
     }
+
+    /// True when the statement may be unfinished, so that its session cannot be used again.
+    var leavesStatement: Bool { code == .connectionLost || code == .timeout || code == .interrupted }
 }

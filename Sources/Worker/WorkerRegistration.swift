@@ -133,7 +133,7 @@ struct WorkerRegistration: Sendable {
                         return ending
                     }
                 } catch {
-                    worker.observe(.queueUnavailable(error))
+                    if error.code != .interrupted { worker.observe(.queueUnavailable(error)) }
                     // The next heartbeat of a worker that holds no job is seconds away.
                     if error.code == .workerLost { lease.lose() }
                     let isFinal = !error.isTransient && error.code != .workerLost

@@ -53,26 +53,29 @@ struct DueCallTests {
         #expect(try await workers[1].heartbeat(handling: [.urgent]).due == [.urgent])
     }
 
-    @Test(arguments: [(1, 750), (375, 750), (376, 752), (600, 1_200), (1_000, 2_000), (100_000, 2_000)])
+    @Test(arguments: [(1, 750), (499, 750), (500, 1_000), (750, 1_250), (1_000, 1_500), (1_000_000, 1_500)])
     func `the more workers a fleet has, the fewer heartbeats each sends`(workers: Int, milliseconds: Int) async throws {
         let (fixture, sessions) = try await fixture(workers: 1)
-        try await fixture.sql("UPDATE larder_data.server SET workers = \(workers)")
+        try await fixture.sql("UPDATE larder_data.server SET heartbeat_ms = larder_data.heartbeat_pause(\(workers))")
         #expect(try await sessions[0].heartbeat().pause == .milliseconds(milliseconds))
     }
 
-    @Test func `maintenance counts the workers that may hold jobs`() async throws {
-        let (fixture, sessions) = try await fixture(workers: 3)
-        let counted = "SELECT workers FROM larder_data.server"
+    @Test func `maintenance sets the pause for the workers that may hold jobs`() async throws {
+        let (fixture, sessions) = try await fixture(workers: 2)
+        try await fixture.sql(
+            """
+            CREATE OR REPLACE FUNCTION larder_data.heartbeat_pause(workers bigint) RETURNS int
+            LANGUAGE sql IMMUTABLE RETURN 1000 + workers
+            """)
+        let due = "SELECT larder_data.has_routine_work('workers')"
+        #expect(try await fixture.value(due) == "t")
         try await fixture.queue.maintain(force: true)
-        #expect(try await fixture.value(counted) == "3")
+        #expect(try await sessions[0].heartbeat().pause == .milliseconds(1_002))
+        #expect(try await fixture.value(due) == "f")
         try await sessions[0].stop()
         // One call ends the worker, the next one counts.
         for _ in 0..<2 { try await fixture.queue.maintain(force: true) }
-        #expect(try await fixture.value(counted) == "2")
-        let due = "SELECT larder_data.has_routine_work('workers')"
-        #expect(try await fixture.value(due) == "f")
-        _ = try await fixture.startWorker("another")
-        #expect(try await fixture.value(due) == "t")
+        #expect(try await sessions[1].heartbeat().pause == .milliseconds(1_001))
     }
 
     @Test(arguments: ["'nonsense'", "'urgent', NULL"])

@@ -121,7 +121,6 @@ struct SessionTests {
         }
         let ended = await claim
         #expect(throws: QueueError.self) { try ended.get() }
-        try await gate.waitUntilStuck(1)
         try await gate.open()
         #expect(try await call.get() == [["0"]])
         await gate.queue.close()

@@ -6,15 +6,17 @@ struct Descriptor: ~Copyable, Sendable {
 
     /// The corresponding C function is `open`, with close-on-exec and, for new files, mode 0644 less the umask.
     init(opening path: String, _ flags: Int32) throws(StoreError) {
-        number = retrying { open(path, flags | O_CLOEXEC, 0o644) }
-        guard number >= 0 else { throw StoreError("open", path) }
+        let opened = retrying { open(path, flags | O_CLOEXEC, 0o644) }
+        guard opened >= 0 else { throw StoreError("open", path) }
+        number = opened
     }
 
     /// Like `init(opening:_:)`; nil when the file does not exist.
     init?(ifPresent path: String, _ flags: Int32) throws(StoreError) {
-        number = retrying { open(path, flags | O_CLOEXEC, 0o644) }
-        if number < 0 && errno == ENOENT { return nil }
-        guard number >= 0 else { throw StoreError("open", path) }
+        let opened = retrying { open(path, flags | O_CLOEXEC, 0o644) }
+        if opened < 0 && errno == ENOENT { return nil }
+        guard opened >= 0 else { throw StoreError("open", path) }
+        number = opened
     }
 
     init(owning number: Int32) { self.number = number }

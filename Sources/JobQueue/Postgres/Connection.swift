@@ -45,7 +45,8 @@ actor Connection {
     ///
     /// - Parameter isReadCommitted: as a transaction under READ COMMITTED; false, the default, is the session's level.
     ///
-    /// Throws `.unreachable` when nothing was sent, `.connectionLost` or `.timeout` when it may have taken effect.
+    /// Throws `.unreachable` when nothing was sent, `.connectionLost`, `.timeout` or `.interrupted` when it may have
+    /// taken effect.
     func query<Value: Sendable>(
         _ sql: String, _ parameters: [Parameter], isReadCommitted: Bool = false,
         read: @Sendable (borrowing Rows) throws(QueueError) -> Value
@@ -85,7 +86,7 @@ actor Connection {
         } catch {
             // A session is closed when its connection is broken, a statement is unfinished or a transaction is open. It
             // is also closed when the server refuses writes: after a failover the same URL may lead to another server.
-            let isReusable = error.code != .connectionLost && error.code != .timeout && entry.session.isIdle
+            let isReusable = !error.leavesStatement && entry.session.isIdle
             if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue {
                 pool.give(entry)
             } else {

@@ -23,9 +23,7 @@ extension Session {
             rows = try query(sql, parameters, timeout: timeout)
         } catch {
             // The session of a broken or unfinished statement is closed by its owner.
-            if error.code != .connectionLost && error.code != .timeout {
-                _ = try? run(script: "ROLLBACK", timeout: timeout)
-            }
+            if !error.leavesStatement { _ = try? run(script: "ROLLBACK", timeout: timeout) }
             throw error
         }
         try run(script: "COMMIT", timeout: timeout)

@@ -205,7 +205,8 @@ struct Session: ~Copyable {
         return Rows(owning: result)
     }
 
-    /// Waits for the socket; at the deadline, or the cut-off, asks the server to stop and throws `.timeout`.
+    /// Waits for the socket; at the deadline, or the cut-off, asks the server to stop and throws `.timeout`; at an
+    /// interruption throws `.interrupted`.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(QueueError) {
         while true {
             // Asked at least once: a process that stood still may find its answer there.
@@ -216,12 +217,13 @@ struct Session: ~Copyable {
             if code > 0 { return }
             if code < 0 && errno != EINTR { throw lost() }
             guard left <= .zero else { continue }
+            // A cancelled statement could catch that and record it as its failure. One whose client is gone ends within
+            // two seconds, or takes effect.
+            guard !interruption.isReached else {
+                throw QueueError(.interrupted, "a call for which leases wait took the connection to the database")
+            }
             CancelRequests.send(for: connection)
-            throw QueueError(
-                .timeout,
-                interruption.isReached
-                    ? "a statement was ended, because a lease or a job waited for its connection to the database"
-                    : "the database took longer than allowed to answer")
+            throw QueueError(.timeout, "the database took longer than allowed to answer")
         }
     }
 }

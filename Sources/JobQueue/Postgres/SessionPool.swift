@@ -3,8 +3,9 @@ private import Concurrency
 /// The sessions that the connections of one queue share, `limit` at most. They stay open.
 ///
 /// A connection uses a session for one call. When all are in use, it waits in turn, heartbeats first. Where there are
-/// two sessions or more, long calls leave one of them to the others. A call that has waited for `patience` interrupts
-/// one that `CallKind.mayInterrupt` names, the longest under way. Waiting blocks the thread.
+/// two sessions or more, long calls leave one of them to the others. A call that has waited too long interrupts one
+/// that `CallKind.mayInterrupt` names, the longest under way: a heartbeat or urgent maintenance after `patience`,
+/// others after five times that. Waiting blocks the thread.
 final class SessionPool: Sendable {
     /// A session with the call that uses it.
     ///
@@ -91,9 +92,11 @@ final class SessionPool: Sendable {
             return nil
         }
 
-        /// Ends the call that blocks one of this kind, the longest under way; its connection then closes the session.
-        mutating func interrupt(for kind: CallKind) {
-            lent.filter { kind.mayInterrupt($0.kind) && !$0.interruption.isReached }
+        /// Ends the call that blocks one of this kind, the longest under way and for at least `time`; its connection then
+        /// closes the session.
+        mutating func interrupt(for kind: CallKind, underWay time: Duration) {
+            let now = ContinuousClock.now
+            lent.filter { kind.mayInterrupt($0.kind) && !$0.interruption.isReached && now - $0.since >= time }
                 .min { $0.since < $1.since }?.interruption.set(.now)
         }
 
@@ -111,7 +114,7 @@ final class SessionPool: Sendable {
     ///
     /// - Parameters:
     ///   - limit: how many sessions it has at most.
-    ///   - patience: how long a call waits before it interrupts another one.
+    ///   - patience: how long a heartbeat waits before it interrupts another call.
     init(limit: Int, patience: Duration) {
         self.patience = patience
         state = ConditionLock(State(limit: limit))
@@ -127,11 +130,12 @@ final class SessionPool: Sendable {
             ticket = own
             return state.turn(own, onlyOpen: false)
         }
+        let time = kind == .heartbeat || kind == .urgent ? patience : patience * 5
         while true {
-            switch state.wait(atMost: patience, for: next) {
+            switch state.wait(atMost: time, for: next) {
             case .use(let entry): return entry
             case .open, .nothing: return nil
-            case nil: state.change { $0.interrupt(for: kind) }
+            case nil: state.change { $0.interrupt(for: kind, underWay: patience) }
             }
         }
     }
@@ -148,7 +152,10 @@ final class SessionPool: Sendable {
         case .use(let entry): return .taken(entry)
         case .open, .nothing: return .none
         case nil:
-            if let ticket { state.change(wakingAll: true) { $0.leave(ticket) } }
+            state.change(wakingAll: true) {
+                if let ticket { $0.leave(ticket) }
+                $0.interrupt(for: kind, underWay: patience)
+            }
             return .inUse
         }
     }

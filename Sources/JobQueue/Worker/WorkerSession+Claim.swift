@@ -46,7 +46,8 @@ extension WorkerSession {
             do throws(QueueError) {
                 answer = try await send(ticket, false)
             } catch {
-                guard error.code == .connectionLost, !ticket.isAgain, !Task.isCancelled else { throw error }
+                let wasLost = error.code == .connectionLost || error.code == .interrupted
+                guard wasLost, !ticket.isAgain, !Task.isCancelled else { throw error }
                 answer = try await send(ClaimSequence.Ticket(number: ticket.number, isAgain: true), true)
             }
             let jobs = jobs(answer)

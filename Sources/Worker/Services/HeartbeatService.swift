@@ -38,6 +38,8 @@ package struct HeartbeatService: WorkerService {
             if isIdle() {
                 due.heartbeatsPause()
                 await started.wait(atMost: .seconds(Double.random(in: Self.idleTime)))
+                // Soon after, so that services need not go on by themselves.
+                pause = WorkerSession.heartbeatPause
             }
             try? await Task.sleep(for: Self.wait(pause))
             if Task.isCancelled { return }

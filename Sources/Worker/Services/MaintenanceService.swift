@@ -11,7 +11,7 @@ package struct MaintenanceService: WorkerService {
 
     /// - Parameters:
     ///   - foundJobs: called when jobs have probably become ready.
-    ///   - observe: called for each error of the database.
+    ///   - observe: called for each error of the database, not for a call that was interrupted for another one.
     package init(
         _ kind: MaintenanceKind, queue: PostgresJobQueue, due: DueCalls, foundJobs: @escaping @Sendable () -> Void,
         observe: @escaping @Sendable (WorkerEvent) -> Void
@@ -31,7 +31,7 @@ package struct MaintenanceService: WorkerService {
                 // A full portion means that there is probably more work of this kind.
                 if moved >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
-                observe(.queueUnavailable(error))
+                if error.code != .interrupted { observe(.queueUnavailable(error)) }
                 // Meanwhile the calls that are due are those of other workers.
                 try? await Task.sleep(for: kind.interval)
                 continue

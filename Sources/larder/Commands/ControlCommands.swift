@@ -9,7 +9,7 @@ extension Command {
         discussion: """
             BATCH is a name or a number. All open items of the batch finish at once as skipped (SDWebImageErrorDomain
             2002). A job that another batch also needs continues; a running job is cancelled by its worker within a
-            second, with more than 375 workers within two.
+            second, with 500 workers or more within two.
             --job cancels one job for all batches and prints whether it is cancelled, will be stopped or is complete.
             """,
         examples: ["larder cancel spring", "larder cancel --job 17"],
