@@ -96,17 +96,25 @@ struct WorkerRegistration: Sendable {
 
     // MARK: - The claim loop
 
+    /// As long as the longest claim that is not interrupted.
+    private static let stuckLimit = Duration.seconds(60)
+
     private func claimLoop() async -> WorkerState.Ending {
         await withDiscardingTaskGroup { attempts in
+            // Since when claims have been interrupted: such a round is none for the clock, as the claim was stuck.
+            var stuckSince: ContinuousClock.Instant?
             while true {
-                configuration.claimClock.tick()
+                if let since = stuckSince, .now - since >= Self.stuckLimit { stuckSince = nil }
+                if stuckSince == nil { configuration.claimClock.tick() }
                 do throws(QueueError) {
                     switch nextAction() {
                     case .claim(let limit):
                         let jobs = try await session.claim(upTo: limit, from: configuration.source)
+                        stuckSince = nil
                         take(jobs, of: limit, in: &attempts)
                     case .claimIdle(let limit):
                         try await claimIdle(limit, in: &attempts)
+                        stuckSince = nil
                     case .checkEnd(let isIdle):
                         let isReached = try await endIsReached(isIdle: isIdle)
                         state.withLock { $0.checkedEnd(isReached: isReached) }
@@ -133,7 +141,11 @@ struct WorkerRegistration: Sendable {
                         return ending
                     }
                 } catch {
-                    if error.code != .interrupted { worker.observe(.queueUnavailable(error)) }
+                    if error.code == .interrupted {
+                        stuckSince = stuckSince ?? .now
+                    } else {
+                        worker.observe(.queueUnavailable(error))
+                    }
                     // The next heartbeat of a worker that holds no job is seconds away.
                     if error.code == .workerLost { lease.lose() }
                     let isFinal = !error.isTransient && error.code != .workerLost

@@ -36,7 +36,7 @@ struct HealthTests {
         #expect(
             findings.first { $0.what == "maintenance is late" }?.detail
                 == "running the jobs of lost workers again, starting retries and scheduled jobs, keeping claims fast "
-                + "and 10 more tasks")
+                + "and 11 more tasks")
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
         #expect(try await found(fixture) == ["maintenance is late", "a queue is paused", "workers were lost"])
     }
