@@ -32,7 +32,6 @@ INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('retention', 'routine', 10, '1 h', 'removing old history'),
     ('deleted', 'routine', 11, '10 s', 'removing deleted batches'),
     ('vacuum', 'owner', 12, '25 s', 'vacuum'),
-    ('workers', 'routine', 21, '5 s', 'counting workers'),
     ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs'),
     ('holds', 'urgent', 14, '30 s', 'moving aside the jobs of held origins and paused batches'),
     ('look_urgent', 'look', 15, '200 ms', 'looking for urgent tasks'),
@@ -40,7 +39,8 @@ INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('look_owner', 'look', 17, '5 s', 'looking for vacuum'),
     ('look_schedule', 'look', 18, '1 s', 'looking for schedules'),
     ('look_webhook', 'look', 19, '1 s', 'looking for webhooks'),
-    ('look_origins', 'look', 20, '10 s', 'looking for holds that have ended');
+    ('look_origins', 'look', 20, '10 s', 'looking for holds that have ended'),
+    ('workers', 'routine', 21, '5 s', 'counting workers');
 
 CREATE TABLE larder_data.maintenance (
     task text NOT NULL,

@@ -1,3 +1,4 @@
+import Concurrency
 import TestSupport
 import Testing
 
@@ -36,5 +37,29 @@ struct ConnectionLimitTests {
         try await worker.stop()
         await queue.close()
         try await fixture.expectSound()
+    }
+
+    @Test func `a heartbeat ends maintenance that holds the only connection of a login`() async throws {
+        let fixture = try await QueueFixture.make(lease: .seconds(3_600))
+        let queue = try await fixture.login("larder_worker", "CONNECTION LIMIT 1")
+        let worker = try await queue.startWorker(
+            WorkerDescription(name: "limited", host: "test", processID: 1, version: "test", slots: 1))
+        let ended = Locked(false)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await #expect(throws: QueueError.self) {
+                    try await queue.connection(for: .schedule).rows("SELECT pg_sleep(600)")
+                }
+                ended.withLock { $0 = true }
+            }
+            let sleeping =
+                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)' AND state = 'active'"
+            try #require(
+                try await reached { try await fixture.value(sleeping + " AND datname = current_database()") == "1" })
+            #expect(await reached { (try? await worker.heartbeat())?.leaseExpired == false })
+            #expect(ended.withLock { $0 })
+            try await group.waitForAll()
+        }
+        await queue.close()
     }
 }

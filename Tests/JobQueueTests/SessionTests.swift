@@ -100,6 +100,16 @@ struct SessionTests {
             }
         }
 
+        /// Runs a schedule that is due; the kind of its failure.
+        func runSchedule() async -> QueueError.Code? {
+            do throws(QueueError) {
+                _ = try await queue.maintain(.schedule)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+
         func open() async throws { _ = try await holder.rows("ROLLBACK") }
 
         func waitUntilStuck(_ count: Int) async throws {
@@ -134,6 +144,40 @@ struct SessionTests {
         #expect(try await gate.worker.claim(upTo: 1).isEmpty)
         let ended = await vacuum
         #expect(throws: QueueError.self) { try ended.get() }
+        try await gate.open()
+        #expect(try await call.get() == [["0"]])
+        await gate.queue.close()
+    }
+
+    // A pooler lets the statement take effect.
+    @Test(.enabled(if: !TemporaryDatabase.isPooled))
+    func `a schedule that a claim ended is due as before, and has no error`() async throws {
+        let gate = try await Gate(patience: .milliseconds(100))
+        // The query is tried when the schedule is set.
+        try await gate.fixture.sql("CREATE TABLE public.pauses (seconds int)")
+        try await gate.fixture.sql("GRANT SELECT ON public.pauses TO PUBLIC")
+        _ = try await gate.queue.setSchedule(
+            "slow", cron: "@hourly", timeZone: "UTC", query: "SELECT 'http://a/1' FROM public.pauses, pg_sleep(seconds)",
+            request: EnqueueRequest(urls: []))
+        try await gate.fixture.sql("INSERT INTO public.pauses VALUES (600)")
+        try await gate.fixture.sql("UPDATE larder_data.schedule SET next_at = clock_timestamp() - interval '1 s'")
+        let due = "SELECT next_at::text FROM larder_data.schedule"
+        let before = try await gate.fixture.value(due)
+        async let call = gate.pass(gate.queue.connection)
+        async let run = gate.runSchedule()
+        let running = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND state = 'active' AND query LIKE '%run_schedule_v1%'
+              AND pid <> pg_backend_pid()
+            """
+        try await gate.waitUntilStuck(1)
+        try #require(try await reached { try await gate.fixture.value(running) == "1" })
+        #expect(try await gate.worker.claim(upTo: 1).isEmpty)
+        #expect(await run == .interrupted)
+        #expect(try await reached { try await gate.fixture.value(running) == "0" })
+        #expect(try await gate.fixture.value(due) == before)
+        let schedule = try #require(try await gate.fixture.queue.schedules().first)
+        #expect(schedule.lastError == nil && schedule.lastBatch == nil)
         try await gate.open()
         #expect(try await call.get() == [["0"]])
         await gate.queue.close()
