@@ -157,7 +157,8 @@ struct SessionTests {
         try await gate.fixture.sql("CREATE TABLE public.pauses (seconds int)")
         try await gate.fixture.sql("GRANT SELECT ON public.pauses TO PUBLIC")
         _ = try await gate.queue.setSchedule(
-            "slow", cron: "@hourly", timeZone: "UTC", query: "SELECT 'http://a/1' FROM public.pauses, pg_sleep(seconds)",
+            "slow", cron: "@hourly", timeZone: "UTC",
+            query: "SELECT 'http://a/1' FROM public.pauses, pg_sleep(seconds)",
             request: EnqueueRequest(urls: []))
         try await gate.fixture.sql("INSERT INTO public.pauses VALUES (600)")
         try await gate.fixture.sql("UPDATE larder_data.schedule SET next_at = clock_timestamp() - interval '1 s'")
