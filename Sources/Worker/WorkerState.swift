@@ -94,8 +94,9 @@ struct WorkerState: Sendable {
     static let idlePauses: ClosedRange<Double> = 1.0...1.1
     /// The pauses between two jobs of a worker with a fault: doubled from the lower to the upper bound.
     static let faultPauses: ClosedRange<Duration> = .milliseconds(250)...(.seconds(2))
-    /// The longest time for which results are gathered while no slot waits for work.
-    static let gatherTime = Duration.milliseconds(50)
+    /// The longest time for which results are gathered while no slot waits for work. At 50 ms the statements of a worker
+    /// that does 35 images a second took a quarter more of Postgres' time.
+    static let gatherTime = Duration.milliseconds(200)
     /// Results per statement at most.
     static let maxBatch = 500
     /// The pause before results are sent again.

@@ -23,9 +23,10 @@ struct GeometryTests {
 
     @Test(arguments: [
         (5250, 3450, 400.0, 300.0, true, 400, 263), (5250, 3450, 4000, 4000, true, 4000, 2629),
-        (100, 1000, 200, 100, true, 10, 100), (300, 200, 50, 50, false, 50, 50), (16000, 2, 10, 10, true, 10, 1),
+        (100, 1000, 200, 100, true, 10, 100), (300, 200, 50, 50, false, 50, 50),
+        (40, 30, 20.9, 10.5, false, 20, 10), (40, 30, 0.5, 9, false, 1, 9), (16000, 2, 10, 10, true, 10, 1),
     ])
-    func `thumbnail sizes are rounded and never empty`(
+    func `thumbnail sizes are rounded, without their aspect ratio truncated, and never empty`(
         width: Int, height: Int, boxWidth: Double, boxHeight: Double, keep: Bool, outWidth: Int, outHeight: Int
     ) {
         let box = Variant.Thumbnail(width: boxWidth, height: boxHeight, preserveAspectRatio: keep)
@@ -35,6 +36,13 @@ struct GeometryTests {
     @Test func `an image within the box is decoded in full, with and without its aspect ratio`() {
         let box = Variant.Thumbnail(width: 200, height: 200, preserveAspectRatio: false)
         #expect(Geometry.thumbnail(stored: size(100, 200), box: box) == nil)
+    }
+
+    // SDImageCoderHelper.m 643–648 of SDWebImage 5.21.5.
+    @Test(arguments: [(1, 1), (3, 1), (399, 100)])
+    func `a limit of less than four bytes a frame leaves one pixel`(bytes: Int, frames: Int) {
+        #expect(Geometry.limited(size(40, 10), bytes: bytes, frames: frames) == size(1, 1))
+        #expect(Geometry.limited(size(40, 10), bytes: 4 * frames, frames: frames) == size(2, 1))
     }
 
     @Test func `a canvas is rounded up, except for floating-point noise`() {

@@ -197,19 +197,19 @@ import Testing
     @Test func `results of a busy worker are gathered until they fill a quarter of the slots`() {
         var state = busy(slots: 32)
         #expect(end(1...1, in: &state, at: start), "the first result starts the gather time")
-        #expect(state.nextCompletionAction(at: start) == "wait 0.05 seconds")
+        #expect(state.nextCompletionAction(at: start) == "wait 0.2 seconds")
         #expect(!end(2...7, in: &state, at: start))
         #expect(end(8...8, in: &state, at: start))
         #expect(state.nextCompletionAction(at: start) == "complete 1 2 3 4 5 6 7 8")
     }
 
-    @Test func `results of a busy worker are gathered for 50 ms at most`() {
+    @Test func `results of a busy worker are gathered for 200 ms at most`() {
         var state = busy(slots: 32)
         end(1...1, in: &state, at: start)
-        end(2...2, in: &state, at: start + .milliseconds(40))
-        #expect(state.nextCompletionAction(at: start + .milliseconds(40)) == "wait 0.01 seconds")
-        #expect(state.nextCompletionAction(at: start + .milliseconds(50)) == "complete 1 2")
-        #expect(state.nextCompletionAction(at: start + .milliseconds(50)) == "wait")
+        end(2...2, in: &state, at: start + .milliseconds(190))
+        #expect(state.nextCompletionAction(at: start + .milliseconds(190)) == "wait 0.01 seconds")
+        #expect(state.nextCompletionAction(at: start + .milliseconds(200)) == "complete 1 2")
+        #expect(state.nextCompletionAction(at: start + .milliseconds(200)) == "wait")
     }
 
     @Test func `results are completed at once when a free slot waits for work, or when nothing runs`() {
@@ -228,7 +228,7 @@ import Testing
         end(1...8, in: &state, at: start)
         #expect(commit(&state, at: start) == 8)
         end(9...9, in: &state, at: start)
-        #expect(state.nextCompletionAction(at: start) == "wait 0.05 seconds")
+        #expect(state.nextCompletionAction(at: start) == "wait 0.2 seconds")
     }
 
     @Test func `a statement takes 500 results at most`() {

@@ -152,10 +152,9 @@ extension LoadContext {
         case nil, .null, .object: break
         default: throw fields.refusal("imageDecodeOptions", "must be an object")
         }
-        scale = try fields.number("imageScaleFactor")
-        if let scale, scale < 1 { throw fields.refusal("imageScaleFactor", "must be at least 1") }
-        let limit = try fields.integer("imageScaleDownLimitBytes", in: 0...Int(Int32.max))
-        scaleDownLimit = limit == 0 ? nil : limit
+        // Below 1 it has no effect: the key's scale counts.
+        scale = try fields.number("imageScaleFactor").flatMap { $0 < 1 ? nil : $0 }
+        scaleDownLimit = try fields.integer("imageScaleDownLimitBytes", in: 0...Int.max)
         let aspect = try fields.bool("imagePreserveAspectRatio", default: true)
         guard case .object(var size) = fields.take("imageThumbnailPixelSize") ?? .object([:]) else {
             throw fields.refusal("imageThumbnailPixelSize", "must be an object with width and height")

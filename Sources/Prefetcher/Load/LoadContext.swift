@@ -42,7 +42,8 @@ public struct LoadContext: Sendable, Hashable {
     public var result: Variant?
     /// `imageScaleFactor`: pixels per point, at least 1. Nil reads it from the key.
     public var scale: Double?
-    /// `imageScaleDownLimitBytes`: an image with more bytes of decoded pixels is scaled down. Nil sets no limit.
+    /// `imageScaleDownLimitBytes`: an image with more bytes of decoded pixels is scaled down. 0 sets no
+    /// limit; nil sets that of `ScaleDownLargeImages`, or none without the option.
     public var scaleDownLimit: Int?
     /// `animatedImageClass`: whether animations are decoded as objects that carry their bytes, which are then stored
     /// under a thumbnail's key. `false` by default: the frames are encoded again at that size.

@@ -97,8 +97,9 @@ struct LoadPlan: Sendable {
         drawing = options.drawing.union(context.usesAnimatedImage ? .keepsAnimation : [])
             .union(context.encodesFirstFrame ? .encodesFirstFrame : [])
         scale = context.scale ?? Double(key.map(naming.scaleFactor) ?? 1)
-        scaleDownLimit =
+        let limit =
             context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.defaultScaleDownLimit : nil)
+        scaleDownLimit = limit == 0 ? nil : limit
     }
 
     /// Whether an original found on the disk goes into the memory cache.

@@ -12,6 +12,8 @@ struct Sandbox: ~Copyable {
     private let status: Int32
     /// The address space of the idle child, before any image.
     private let idle: UInt64
+    /// What the process held when `endImage` read it.
+    private var memory: larder_memory
     /// The most that may be mapped.
     private var end: UInt64 = .max
     /// Above this peak the child is replaced.
@@ -44,6 +46,7 @@ struct Sandbox: ~Copyable {
         }
         status = descriptor
         idle = memory.mapped
+        self.memory = memory
     }
 
     deinit { Glibc.close(status) }
@@ -87,7 +90,10 @@ struct Sandbox: ~Copyable {
     }
 
     /// Begins an image: a peak of memory counts for it only when it is higher than all before.
-    mutating func beginImage() { earlierPeak = memory?.mapped_peak ?? 0 }
+    mutating func beginImage() { earlierPeak = memory.mapped_peak }
+
+    /// Ends an image: reads what the process holds.
+    mutating func endImage() { larder_read_memory(status, &memory) }
 
     /// Whether the limit on memory holds, found by exceeding it.
     var limitsMemory: Bool {
@@ -103,23 +109,16 @@ struct Sandbox: ~Copyable {
     ///
     /// The kernel keeps one peak for the child's whole life, so it counts for this image only when it has grown.
     func isOutOfMemory(_ header: SourceHeader?) -> Bool {
-        guard let memory else { return false }
+        var memory = larder_memory()
+        guard larder_read_memory(status, &memory) == 0 else { return false }
         let buffer = UInt64((header?.storedSize.area ?? 0) * 8)
         let peak = memory.mapped_peak > earlierPeak ? memory.mapped_peak : memory.mapped
         return peak + buffer >= end
     }
 
     /// Whether the peak is so high that the peak of the next image might not be visible.
-    var mustRecycle: Bool { (memory?.mapped_peak ?? 0) > recycleAbove }
+    var mustRecycle: Bool { memory.mapped_peak > recycleAbove }
 
-    /// Resident memory now, and its peak.
-    var resident: (now: Int, peak: Int) {
-        guard let memory else { return (0, 0) }
-        return (Int(memory.resident), Int(memory.resident_peak))
-    }
-
-    private var memory: larder_memory? {
-        var memory = larder_memory()
-        return larder_read_memory(status, &memory) == 0 ? memory : nil
-    }
+    /// Resident memory after the image, and its peak.
+    var resident: (now: Int, peak: Int) { (Int(memory.resident), Int(memory.resident_peak)) }
 }

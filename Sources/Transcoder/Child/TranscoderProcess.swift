@@ -38,6 +38,7 @@ private struct ChildServer: ~Copyable {
             sandbox.enter(setup.limits, socket: socket.descriptor),
             larder_exit_on_hangup(socket.descriptor, ChildExit.orphaned) == 0
         else { return ChildExit.unfit }
+        VipsLibrary.allow(setup.limits.formats)
         while true {
             guard let (message, descriptors) = socket.receive() else { return ChildExit.done }
             defer { for descriptor in descriptors { close(descriptor) } }
@@ -47,6 +48,8 @@ private struct ChildServer: ~Copyable {
             if let bytes = request.scaleDownBytes { limits.scaleDownBytes = bytes }
             var reply = answer(request, limits, setup.sandbox, descriptors)
             reply.processorTime = ProcessorClock.now - started
+            sandbox.endImage()
+            reply.mustRecycle = sandbox.mustRecycle
             (reply.residentBytes, reply.peakResidentBytes) = sandbox.resident
             let last = ChildMessage(number: request.number, content: .reply(reply))
             guard let bytes = try? last.message(), socket.send(bytes) else { return ChildExit.done }
@@ -59,7 +62,6 @@ private struct ChildServer: ~Copyable {
         var reply = ChildReply()
         reply.sandbox = sandbox.level
         failedDrawings = []
-        VipsLibrary.allow(limits.formats)
         do throws(TranscodeError) {
             switch request.operation {
             case .sandbox: break
@@ -79,8 +81,8 @@ private struct ChildServer: ~Copyable {
         } else {
             reply.outcomes = []
         }
-        if request.operation == .transcode { reply.header = nil }
-        reply.mustRecycle = sandbox.mustRecycle
+        // An earlier message said it, and only a plan needs the formats.
+        if request.operation == .transcode { (reply.header, reply.writable) = (nil, []) }
         return reply
     }
 

@@ -48,7 +48,9 @@ package enum Geometry {
         let longest = thumbnailLongestSide(stored: stored, width: box.width, height: box.height)
         guard let longest else { return nil }
         guard box.preserveAspectRatio else {
-            return PixelSize(width: max(1, pixels(box.width.rounded())), height: max(1, pixels(box.height.rounded())))
+            // SDImageCoderHelper takes whole pixels: the fraction is dropped.
+            return PixelSize(
+                width: max(1, pixels(box.width.rounded(.down))), height: max(1, pixels(box.height.rounded(.down))))
         }
         let ratio = min(1, longest / Double(max(stored.width, stored.height)))
         return PixelSize(
@@ -76,7 +78,7 @@ package enum Geometry {
     /// The largest size of the same aspect ratio whose frames together take at most `bytes`; it may exceed the image's.
     /// Source: SDWebImage 5.21.5, SDImageCoderHelper.
     package static func limited(_ size: PixelSize, bytes: Int, frames: Int) -> PixelSize {
-        let pixels = Double(max(1, bytes / 4 / max(1, frames)))
+        let pixels = Double(bytes / 4 / max(1, frames))
         let ratio = Double(size.height) / Double(size.width)
         let width = (pixels / ratio).squareRoot()
         return PixelSize(

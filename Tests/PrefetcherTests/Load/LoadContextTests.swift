@@ -74,6 +74,13 @@ struct LoadContextTests {
                 == LoadContext(json: "{\(single)}".utf8))
     }
 
+    // SDImageCacheDefine.m 21–22 of SDWebImage 5.21.5.
+    @Test func `an imageScaleFactor below 1 leaves the scale of the key`() throws {
+        #expect(try LoadContext(json: #"{"imageScaleFactor":0.5}"#.utf8) == LoadContext())
+        #expect(try LoadContext(json: #"{"imageScaleFactor":0}"#.utf8).scale == nil)
+        #expect(try LoadContext(json: #"{"imageScaleFactor":1}"#.utf8).scale == 1)
+    }
+
     // SDImageIOAnimatedCoder.m 907–945 of SDWebImage 5.21.5; a side of 0 is no limit (934).
     @Test func `encodeMaxPixelSize is the result's box, and none with a side of 0`() throws {
         func box(_ text: String) throws -> Variant.Thumbnail? {
@@ -123,7 +130,11 @@ struct LoadContextTests {
         ),
         (#"{"animatedImageClass":1}"#, "$.animatedImageClass: must be the name of a class, or null for none"),
         (#"{"imageDecodeOptions":1}"#, "$.imageDecodeOptions: must be an object"),
-        (#"{"imageScaleFactor":0.5}"#, "$.imageScaleFactor: must be at least 1"),
+        (#"{"imageScaleFactor":"2"}"#, "$.imageScaleFactor: must be a number"),
+        (
+            #"{"imageScaleDownLimitBytes":-1}"#,
+            "$.imageScaleDownLimitBytes: must be a whole number from 0 to \(Int.max)"
+        ),
         (#"{"queryCacheType":4}"#, "$.queryCacheType: must be a whole number from 0 to 3"),
         (#"{"customManager":"x"}"#, "$.customManager: is not supported: a worker has one manager"),
         (#"{"cacheKeyFilter":7}"#, "$.cacheKeyFilter: must be the name of one, or null for none"),

@@ -210,6 +210,19 @@ struct StoreFlowTests {
         #expect((whole.width ?? 0) > (small.width ?? 0))
     }
 
+    // SDImageCacheDefine.m 26–30 and SDImageIOAnimatedCoder.m 684 of SDWebImage 5.21.5.
+    @Test func `an imageScaleDownLimitBytes of 0 is no limit, also with ScaleDownLargeImages`() throws {
+        func limit(_ context: String, _ options: LoadOptions) throws -> Int? {
+            var request = try harness.request("/a.png", options)
+            request.context = try LoadContext(json: context.utf8)
+            return try LoadPlan(request, ImageManager.Configuration(sources: []), harness.cache).scaleDownLimit
+        }
+        #expect(try limit("{}", []) == nil)
+        #expect(try limit("{}", .scaleDownLargeImages) == 60 << 20)
+        #expect(try limit(#"{"imageScaleDownLimitBytes":0}"#, .scaleDownLargeImages) == nil)
+        #expect(try limit(#"{"imageScaleDownLimitBytes":5000000000}"#, .scaleDownLargeImages) == 5_000_000_000)
+    }
+
     @Test func `the digest is reported with the original`() async throws {
         let stored = try await manager.load(try harness.request()).stored
         let digest = try #require(stored.first?.digest)
