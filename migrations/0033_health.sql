@@ -216,7 +216,7 @@ FROM larder_data.worker_fault f JOIN larder_data.current_worker w ON w.id = f.wo
 WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
 UNION ALL
 SELECT 'warning', 'workers were lost', format('%s in the last day, last %s on %s', w.n, w.last[2], w.last[3]),
-    'their jobs were rescued; find out why they ended without stopping: memory, kill -9, network'
+    'their jobs run again on other workers; find out why they ended without stopping: memory, kill -9, network'
 FROM (
     SELECT count(*) AS n, max(ARRAY[to_char(x.heartbeat_at, 'YYYY-MM-DD HH24:MI:SS.US'), x.name, x.host]) AS last
     FROM larder_data.current_worker x
@@ -367,8 +367,10 @@ BEGIN
     SELECT 'origins_held', NULL, NULL, h.reason, count(*)::float8 FROM larder.held_origin h GROUP BY h.reason
     UNION ALL
     SELECT 'maintenance_late', NULL, NULL, t.task,
-        greatest(extract(epoch FROM clock_timestamp() - greatest(t.next_at, '2000-01-01')), 0)::float8
-    FROM larder_data.current_task t WHERE t.kind IN ('urgent', 'routine')
+        greatest(extract(epoch FROM clock_timestamp() - t.next_at), 0)::float8
+    FROM larder_data.current_task t
+    -- A task that has never run, because there was no worker yet, is due since -infinity.
+    WHERE t.kind IN ('urgent', 'routine') AND isfinite(t.next_at)
     UNION ALL
     SELECT 'findings', NULL, NULL, h.severity, count(*)::float8 FROM larder.health h GROUP BY h.severity;
 END $$;

@@ -53,7 +53,8 @@ SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,claim_idle_v1,complete
     record,failed,gauges_v1}'::text[])
 UNION ALL
 SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page,
-    find_failures,origin_activity,progress_details,batch_images,batch_jobs,batch_failed_items,batch_variants}'::text[]);
+    find_failures,origin_activity,progress_details,batch_images,batch_jobs,batch_failed_items,batch_variants,
+    gauges_v1}'::text[]);
 
 CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest int, protocol_newest int)
 LANGUAGE plpgsql STABLE AS $$

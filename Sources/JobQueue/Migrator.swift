@@ -10,6 +10,8 @@ public struct Migrator: Sendable {
         public let name: String
         /// When it was applied, ISO 8601 in UTC; nil when it is pending.
         public let appliedAt: String?
+        /// Whether this program does not have it: a newer one applied it.
+        public var isNewer = false
     }
 
     /// A pending migration with its SQL.
@@ -53,8 +55,8 @@ public struct Migrator: Sendable {
         self.lockWait = lockWait
     }
 
-    /// The migrations, applied and pending. Throws `.newerSchema`, `.changedMigration`, `.unreachable`, and `.refused`
-    /// for a server older than Postgres 15.
+    /// The migrations, applied and pending, those of newer programs included. Throws `.changedMigration`,
+    /// `.unreachable`, and `.refused` for a server older than Postgres 15.
     public func status() async throws(QueueError) -> [Step] {
         let (migrations, oldestServer) = (migrations, oldestServer)
         return try await connection.withSession { session throws(QueueError) in
@@ -63,31 +65,48 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What `migrate()` would run, in order. Throws as `status()`.
+    /// What `migrate()` would run, in order. Throws as it does before the first.
     public func pending() async throws(QueueError) -> [PendingStep] {
         var steps: [PendingStep] = []
-        for step in try await status() where step.appliedAt == nil {
+        for step in try await knownSteps() where step.appliedAt == nil {
             steps.append(PendingStep(number: step.number, name: step.name, sql: migrations[step.number - 1].sql))
         }
         return steps
     }
 
-    /// Applies the pending migrations, each in a transaction of its own under a lock on the table of migrations;
-    /// returns those that this call applied. Several programs may migrate at the same time. An attempt waits 2 s for a
-    /// lock, and 100 attempts are made with pauses of 1 s; `waits` is called after each that got no lock or ended in a
-    /// deadlock. Throws as `status()`, and `.refused` when a migration fails.
+    /// `status()`; throws `.newerSchema` as well.
+    private func knownSteps() async throws(QueueError) -> [Step] {
+        let steps = try await status()
+        try Self.refuseNewer(steps, than: migrations.count)
+        return steps
+    }
+
+    private static func refuseNewer(_ steps: [Step], than count: Int) throws(QueueError) {
+        guard let newer = steps.first(where: \.isNewer) else { return }
+        throw QueueError(
+            .newerSchema, "the database has migration \(newer.name), this program has only \(count) migrations")
+    }
+
+    /// Applies the pending migrations under a lock on the table of migrations: all of an empty database in one
+    /// transaction, so that no program meets half a schema, else each in its own. Returns those that this call applied.
+    /// Several programs may migrate at the same time. An attempt waits 2 s for a lock, and 100 attempts are made with
+    /// pauses of 1 s; `waits` is called after each that got no lock or ended in a deadlock. Throws as `status()`,
+    /// `.newerSchema`, and `.refused` when a migration fails.
     @discardableResult
     public func migrate(
         waits: @Sendable (QueueError) -> Void = { _ in }
     ) async throws(QueueError) -> [Step] {
-        _ = try await status()
+        _ = try await knownSteps()
         try await createTable()
         var applied: [Step] = []
-        while let step = try await applyNext(waits) { applied.append(step) }
-        return applied
+        while true {
+            let steps = try await applyNext(waits)
+            if steps.isEmpty { return applied }
+            applied += steps
+        }
     }
 
-    private func applyNext(_ waits: @Sendable (QueueError) -> Void) async throws(QueueError) -> Step? {
+    private func applyNext(_ waits: @Sendable (QueueError) -> Void) async throws(QueueError) -> [Step] {
         for _ in 1..<lockWait.attempts {
             do throws(QueueError) {
                 return try await tryNext()
@@ -126,7 +145,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    private func tryNext() async throws(QueueError) -> Step? {
+    private func tryNext() async throws(QueueError) -> [Step] {
         let (migrations, oldestServer, lockTimeout) = (migrations, oldestServer, lockWait.timeout)
         return try await connection.withSession { session throws(QueueError) in
             try Self.checkServer(&session, oldestServer)
@@ -137,14 +156,16 @@ public struct Migrator: Sendable {
             do throws(QueueError) {
                 // Not an advisory lock, which any login can take. A lock of the transaction works through a pooler.
                 try session.run(script: "LOCK TABLE larder_data.migration IN EXCLUSIVE MODE", timeout: .seconds(600))
-                let next = try Self.steps(of: migrations, on: &session).first { $0.appliedAt == nil }
-                if let next {
-                    try session.run(
-                        script: "SET LOCAL lock_timeout = \(lockTimeout.milliseconds)", timeout: .seconds(10))
-                    try Self.apply(migrations[next.number - 1], number: next.number, on: &session)
+                let steps = try Self.steps(of: migrations, on: &session)
+                try Self.refuseNewer(steps, than: migrations.count)
+                let pending = steps.filter { $0.appliedAt == nil }
+                let next = pending.prefix(pending.count == steps.count ? steps.count : 1)
+                try session.run(script: "SET LOCAL lock_timeout = \(lockTimeout.milliseconds)", timeout: .seconds(10))
+                for step in next {
+                    try Self.apply(migrations[step.number - 1], number: step.number, on: &session)
                 }
                 try session.run(script: "COMMIT", timeout: .seconds(60))
-                return next
+                return Array(next)
             } catch {
                 if error.code != .connectionLost && error.code != .timeout {
                     try session.run(script: "ROLLBACK", timeout: .seconds(10))
@@ -191,7 +212,7 @@ public struct Migrator: Sendable {
     private static func steps(
         of migrations: [Migration], on session: inout Session
     ) throws(QueueError) -> [Step] {
-        var applied: [String] = []
+        var applied: [String] = [], newer: [Step] = []
         if try hasTable(on: &session) {
             let rows: Rows
             do throws(QueueError) {
@@ -206,9 +227,8 @@ public struct Migrator: Sendable {
             for row in 0..<rows.count {
                 let name = rows.text(row, 1) ?? ""
                 guard row < migrations.count else {
-                    throw QueueError(
-                        .newerSchema,
-                        "the database has migration \(name), this program has only \(migrations.count) migrations")
+                    newer.append(Step(number: row + 1, name: name, appliedAt: rows.text(row, 2), isNewer: true))
+                    continue
                 }
                 guard rows.integer(row, 0) == Int64(row + 1), rows.flag(row, 3) == true else {
                     throw QueueError(
@@ -220,7 +240,7 @@ public struct Migrator: Sendable {
         return migrations.enumerated().map { index, migration in
             Step(
                 number: index + 1, name: migration.name, appliedAt: index < applied.count ? applied[index] : nil)
-        }
+        } + newer
     }
 }
 

@@ -119,7 +119,7 @@ public final class PostgresJobQueue: Sendable {
     /// Checks that the database is reachable and migrated, and offers this program's worker protocol. It may have newer
     /// migrations.
     ///
-    /// Throws `.unreachable`, `.refused`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
+    /// Throws `.unreachable`, `.loginRefused`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
     public func checkReady() async throws(QueueError) {
         let count = Migration.all.count
         let applied: Int64

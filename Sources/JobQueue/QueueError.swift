@@ -49,8 +49,10 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let workerLost = Code("workerLost")
         /// An argument is out of range.
         public static let invalidArgument = Code("invalidArgument")
-        /// Anything else the server refused, such as a login (SQLSTATE 28…) or an unknown database (3D000); see
-        /// `sqlState`.
+        /// The server refuses the connection: the user or the password (SQLSTATE 28…), an unknown database (3D000), or
+        /// a login without CONNECT (42501).
+        public static let loginRefused = Code("loginRefused")
+        /// Anything else the server refused; see `sqlState`.
         public static let refused = Code("refused")
         /// The server answered in a shape this program does not understand.
         public static let unexpectedAnswer = Code("unexpectedAnswer")
@@ -71,7 +73,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
 
     /// The message, followed by the SQLSTATE of an error that has no code of its own.
     public var description: String {
-        guard code == .refused, let sqlState else { return message }
+        guard code == .refused || code == .loginRefused, let sqlState else { return message }
         return "\(message) (SQLSTATE \(sqlState))"
     }
 

@@ -14,6 +14,8 @@ public enum WorkerEvent: Sendable {
     case completed(AttemptReport)
     /// The database is unavailable or refused a call, which the worker repeats.
     case queueUnavailable(QueueError)
+    /// Claims succeed again after one that failed so.
+    case queueAvailable
     /// The lease is lost: attempts are cancelled, and the worker registers again.
     case leaseLost
     /// The worker lacks what every job needs, and claims one job at a time; nil when it lacks nothing any more.

@@ -103,6 +103,7 @@ struct WorkerRegistration: Sendable {
         await withDiscardingTaskGroup { attempts in
             // Since when claims have been interrupted: such a round is none for the clock, as the claim was stuck.
             var stuckSince: ContinuousClock.Instant?
+            var isUnavailable = false
             while true {
                 if let since = stuckSince, .now - since >= Self.stuckLimit { stuckSince = nil }
                 if stuckSince == nil { configuration.claimClock.tick() }
@@ -111,10 +112,12 @@ struct WorkerRegistration: Sendable {
                     case .claim(let limit):
                         let jobs = try await session.claim(upTo: limit, from: configuration.source)
                         stuckSince = nil
+                        if isUnavailable.take() { worker.observe(.queueAvailable) }
                         take(jobs, of: limit, in: &attempts)
                     case .claimIdle(let limit):
                         try await claimIdle(limit, in: &attempts)
                         stuckSince = nil
+                        if isUnavailable.take() { worker.observe(.queueAvailable) }
                     case .checkEnd(let isIdle):
                         let isReached = try await endIsReached(isIdle: isIdle)
                         state.withLock { $0.checkedEnd(isReached: isReached) }
@@ -144,6 +147,7 @@ struct WorkerRegistration: Sendable {
                     if error.code == .interrupted {
                         stuckSince = stuckSince ?? .now
                     } else {
+                        isUnavailable = true
                         worker.observe(.queueUnavailable(error))
                     }
                     // The next heartbeat of a worker that holds no job is seconds away.

@@ -348,7 +348,7 @@ struct WorkerState: Sendable {
 
 extension Bool {
     /// Returns the value and resets it to false.
-    fileprivate mutating func take() -> Bool {
+    mutating func take() -> Bool {
         defer { self = false }
         return self
     }

@@ -13,6 +13,7 @@ struct Larder {
             // A child process of a worker, with a socket to it as descriptor 3.
             exit(TranscoderProcess.run(socket: 3))
         }
+        StandardDescriptors.hold()
         signal(SIGPIPE, SIG_IGN)
         // A file over the process's size limit is then an error of its store.
         signal(SIGXFSZ, SIG_IGN)

@@ -19,6 +19,14 @@ struct HealthTests {
         #expect(try await found(fixture).isEmpty)
     }
 
+    @Test func `a database that no worker has used yet has no late maintenance`() async throws {
+        let fixture = try await QueueFixture.make()
+        let late = try await fixture.queue.gauges().filter { $0.metric == "maintenance_late" }
+        #expect(late.allSatisfy { $0.value < 3_600 }, "\(late)")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.queue.gauges().contains { $0.metric == "maintenance_late" })
+    }
+
     @Test func `work without a worker and late maintenance are found, and gone once a worker is there`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])

@@ -210,9 +210,9 @@ struct LivenessTests {
         let name = try #require(try await fixture.value("SELECT current_database()"))
         let role = try #require(try await fixture.value("SELECT current_user"))
         let database = try await failure("/\(name)", "/nowhere")
-        #expect(database?.code == .refused && database?.sqlState == "3D000" && database?.isTransient == false)
+        #expect(database?.code == .loginRefused && database?.sqlState == "3D000" && database?.isTransient == false)
         let login = try await failure("user=\(role)", "user=nobody_of_that_name")
-        #expect(login?.code == .refused && login?.sqlState?.hasPrefix("28") == true && login?.isTransient == false)
+        #expect(login?.code == .loginRefused && login?.sqlState?.hasPrefix("28") == true && login?.isTransient == false)
     }
 
     @Test func `a connection's failure is final only when every attempt ended with a code that says so`() {

@@ -51,7 +51,9 @@ struct MigratorTests {
             "INSERT INTO larder_data.migration (number, name, checksum) VALUES (99, '0099_future', '')")
         let migrator = Migrator(fixture.configuration)
         #expect(await code { try await migrator.migrate() } == .newerSchema)
-        #expect(await code { _ = try await migrator.status() } == .newerSchema)
+        #expect(await code { _ = try await migrator.pending() } == .newerSchema)
+        let newer = try #require(try await migrator.status().last)
+        #expect(newer.isNewer && newer.name == "0099_future" && newer.appliedAt != nil)
         try await fixture.queue.checkReady()
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
@@ -91,6 +93,7 @@ struct MigratorTests {
             Migration("0001_good", Array("CREATE TABLE larder_data.good (x int);".utf8)),
             Migration("0002_bad", Array("CREATE TABLE larder_data.half (x int); SELECT 1 / 0;".utf8)),
         ]
+        try await Migrator(configuration, migrations: Array(broken.prefix(1))).migrate()
         let migrator = Migrator(configuration, migrations: broken)
         #expect(await code { try await migrator.migrate() } == .refused)
         let rows = try await Connection(configuration, name: "test").rows(
@@ -98,6 +101,19 @@ struct MigratorTests {
         )
         #expect(rows == [["t", "t", "1"]])
         #expect(try await migrator.status().map { $0.appliedAt == nil } == [false, true])
+    }
+
+    @Test func `no program meets half the schema of an empty database`() async throws {
+        let database = try await TemporaryDatabase.make()
+        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        let broken = Migration.all + [Migration("9999_bad", Array("SELECT 1 / 0;".utf8))]
+        #expect(await code { try await Migrator(configuration, migrations: broken).migrate() } == .refused)
+        #expect(await code { try await PostgresJobQueue(configuration).checkReady() } == .notMigrated)
+        let rows = try await Connection(configuration, name: "test").rows(
+            "SELECT to_regnamespace('larder') IS NULL, to_regclass('larder_data.job') IS NULL, count(*) FROM larder_data.migration"
+        )
+        #expect(rows == [["t", "t", "0"]])
+        #expect(try await Migrator(configuration).migrate().count == Migration.all.count)
     }
 
     @Test func `a migration that gets no lock lets other sessions pass and is tried again`() async throws {

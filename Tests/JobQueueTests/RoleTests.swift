@@ -98,7 +98,7 @@ struct RoleTests {
                 "SELECT * FROM larder.running", "SELECT * FROM larder.failed", "SELECT * FROM larder.record",
                 "SELECT * FROM larder.blocklist", "SELECT * FROM larder.throughput", "SELECT * FROM larder.health",
                 "SELECT * FROM larder.maintenance", "SELECT * FROM larder.pipeline", "SELECT * FROM larder.check()",
-                "SELECT * FROM larder.held_origin",
+                "SELECT * FROM larder.held_origin", "SELECT * FROM larder.gauges_v1()",
             ],
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",

@@ -168,6 +168,9 @@ struct DeathTests {
         _ = try await cluster.start()
         let outcome = await worker.outcome()
         #expect(outcome.code == 0, "\(outcome.errorText)")
+        let errors = outcome.errorText.split(separator: "\n").filter { $0.contains("event=queue_") }
+        #expect(errors.first?.contains("failures=1") == true, "\(errors)")
+        #expect(errors.last?.contains("event=queue_available seconds=") == true, "\(errors)")
         #expect(try fields(try #require(outcome.lines.last))["succeeded"] as? Int == 3)
         let report = try ReportLine(try #require(try await here(["report", "b", "--json"]).run().lines.last))
         #expect(report.total == 3 && report.succeeded == 3 && report.downloads == 3)

@@ -78,6 +78,12 @@ struct HelpPageTests {
             RequiredRole.remedy(denied, of: cancel, login: "shop")
                 == "'larder cancel' needs larder_admin: GRANT larder_admin TO \"shop\"")
         #expect(RequiredRole.remedy(QueueError(.refused, "x"), of: cancel, login: nil) == nil)
+        let refused = QueueError(.loginRefused, "permission denied for database larder", sqlState: "42501")
+        #expect(RequiredRole.remedy(refused, of: cancel, login: "shop") == nil)
+        for name in ["health", "metrics", "status", "serve"] {
+            let command = try #require(CommandTable.all.first { $0.name == name })
+            #expect(RequiredRole.names(for: command) == ["larder_reader"])
+        }
         let migrate = try #require(CommandTable.all.first { $0.name == "migrate" })
         #expect(RequiredRole.remedy(denied, of: migrate, login: nil) == nil)
         #expect(RequiredRole.login("postgresql://shop@db/larder") == "shop")

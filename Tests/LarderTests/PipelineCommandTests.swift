@@ -34,6 +34,17 @@ struct PipelineCommandTests {
         #expect(lines.errorText.contains("2: unknown pipeline 'card'; did you mean 'cards'?"), "\(lines.errorText)")
     }
 
+    @Test func `a pipeline that SQL stored and workers cannot use is named, and the others are listed`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("pipeline", "set", "cards", "--variant", Variants.small)
+        _ = try await scene.sql("SELECT larder.pipeline_set('bad', '{\"x\":1}')")
+        let list = try await scene.larder("pipeline", "list")
+        #expect(list.code == 0 && list.lines.contains("bad: version 1, not usable: $.name: is missing"), "\(list.text)")
+        #expect(list.text.contains("cards: version 1"))
+        let show = try await scene.larder("pipeline", "show", "bad")
+        #expect(show.code == 1 && show.errorText.contains("pipeline bad version 1: $.name: is missing"))
+    }
+
     @Test func `pipelines are stored, versioned, listed, shown and used`() async throws {
         let scene = try await Scene()
         let set = try await scene.larder(["pipeline", "set", "cards"] + Variants.all + ["--json"]).run()

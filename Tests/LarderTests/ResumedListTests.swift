@@ -14,6 +14,14 @@ struct ResumedListTests {
     private let urls = (0..<25_000).map { "https://images.example/\($0 / 2).jpg" }
     private var lines: Data { Data(urls.joined(separator: "\n\n").utf8) }
 
+    @Test func `a list that is given twice is enqueued twice`() async throws {
+        let scene = try await Scene()
+        let list = try scene.directory.write("http://a.example/1\nhttp://a.example/2\n".utf8, to: "list")
+        let outcome = try await scene.larder("enqueue", "--json", "--batch", "twice", "--from", list, "--from", list)
+        #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        #expect(try await scene.sql("SELECT total || ' ' || joined FROM larder.progress") == "4 2")
+    }
+
     @Test func `an interrupted enqueue continues without counting a URL twice`()
         async throws
     {

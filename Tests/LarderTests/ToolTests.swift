@@ -14,7 +14,9 @@ struct ToolTests {
         origin = try OriginServer()
     }
 
-    private func larder(_ arguments: String...) -> LarderCommand {
+    private func larder(_ arguments: String...) -> LarderCommand { larder(arguments) }
+
+    private func larder(_ arguments: [String]) -> LarderCommand {
         var command = LarderCommand(environment: [
             "LARDER_HOME": directory.file("home"), "LARDER_DATABASE_URL": "nonsense",
             "LARDER_ALLOW_ADDRESS": "127.0.0.0/8", "LARDER_ALLOW_PORT": "\(origin.port)", "LARDER_RETRY_BASE": "1ms",
@@ -50,6 +52,35 @@ struct ToolTests {
         let known = format == "jxl" ? "jpeg" : format
         #expect(try fields(try #require(sniffed.lines.first))["format"] as? String == known)
         #expect(try directory.names == ["out"])
+    }
+
+    @Test func `transform reports a file over maxBytes and names a directory as such`() async throws {
+        let output = directory.file("out")
+        func transform(_ input: String, _ more: String = "", _ options: String...) async throws -> CommandOutcome {
+            let variant = #"{"name":"v","keySuffix":"x","format":"jpeg"\#(more)}"#
+            return try await larder(["transform", input, "-o", output, "--variant", variant] + options).run()
+        }
+        let over = try await transform(image("plain.jpg"), #","maxBytes":100"#, "--json")
+        #expect(try fields(try #require(over.lines.last))["exceedsMaxBytes"] as? Bool == true)
+        let text = try await transform(image("plain.jpg"), #","maxBytes":100"#)
+        #expect(text.text.contains(", more than maxBytes"))
+        let found = try await transform(image("plain.jpg"), #","ssim":0.9"#, "--json")
+        let similar = try fields(try #require(found.lines.last))
+        #expect(similar["exceedsMaxBytes"] as? Bool == false && (similar["ssim"] as? Double ?? 0) >= 0.9)
+        let refused = try await transform(directory.path)
+        #expect(refused.code == 1 && refused.errorText.contains("cannot read \(directory.path): Is a directory"))
+    }
+
+    @Test func `a program without standard descriptors writes into none of its files`() async throws {
+        let output = directory.file("out"), variant = #"{"name":"v","keySuffix":"x","format":"jpeg"}"#
+        let script = #""$0" transform "$1" -o "$2" --variant "$3" <&- >&- 2>&-"#
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", script, Products.larder, image("plain.jpg"), output, variant]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1, "the result cannot be written to standard output")
+        #expect(try bytes("out").starts(with: [0xFF, 0xD8, 0xFF]))
     }
 
     @Test func `transform draws watermarks of the directory that --watermarks or LARDER_WATERMARKS names`() async throws
@@ -187,6 +218,13 @@ struct ToolTests {
         #expect(try port.error.message.contains("--allow-port 81"))
         let address = try await larder("fetch", "http://10.0.0.1/a.jpg", "--json").run()
         #expect(try address.error.message.contains("--allow-address"))
+    }
+
+    @Test func `a retry waits until the origin is no longer held, and the error is the origin's`() async throws {
+        origin.on("/busy.jpg", .status(429))
+        let outcome = try await larder("fetch", origin.url("/busy.jpg"), "--json", "--retries", "1").run()
+        #expect(try outcome.error.kind == "SDWebImageErrorDomain 2001", "\(outcome.text)")
+        #expect(origin.count("/busy.jpg") == 2)
     }
 
     @Test func `fetch retries from the start of the body`() async throws {

@@ -34,6 +34,15 @@ struct MetadataTests {
 
     /// The image with a place, a camera and an owner added by exiftool.
     private func marked(_ name: String) throws -> [UInt8] {
+        try tagged(
+            name,
+            [
+                "-GPSLatitude=52.5", "-GPSLatitudeRef=N", "-Make=Camera", "-Copyright=Somebody", "-Artist=Anybody",
+                "-XMP-photoshop:City=Somewhere", "-XMP-exif:GPSLatitude=52.5",
+            ])
+    }
+
+    private func tagged(_ name: String, _ tags: [String]) throws -> [UInt8] {
         let directory = FileManager.default.temporaryDirectory.appending(path: "larder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -41,11 +50,7 @@ struct MetadataTests {
         try Data(try Fixtures.image(name)).write(to: path)
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            "exiftool", "-q", "-m", "-overwrite_original", "-GPSLatitude=52.5", "-GPSLatitudeRef=N", "-Make=Camera",
-            "-Copyright=Somebody", "-Artist=Anybody", "-XMP-photoshop:City=Somewhere", "-XMP-exif:GPSLatitude=52.5",
-            path.path,
-        ]
+        process.arguments = ["exiftool", "-q", "-m", "-overwrite_original"] + tags + [path.path]
         try process.run()
         process.waitUntilExit()
         return Array(try Data(contentsOf: path))
@@ -112,6 +117,30 @@ struct MetadataTests {
                 #expect(!after.text.contains(text), "\(text) in \(format): \(after.text)")
             }
         }
+    }
+
+    @Test(arguments: ["ACME", "ACME (UK) Ltd", "© Zoë"])
+    func `a kept copyright has its value alone`(value: String) async throws {
+        let image = try tagged("plain.jpg", ["-EXIF:Copyright=\(value)", "-EXIF:Artist=\(value)"])
+        for format in ["jpeg", "png", "webp", "avif"] {
+            let output = try await harness.make(
+                image, #""keySuffix":"x","keepCopyright":true,"format":"\#(format)""#)
+            let after = try tool("exiftool", ["-s3", "-Copyright", "-Artist", "-Author"], output.files[0], format)
+            // libvips 8.14 writes EXIF in ASCII, and a PNG's text in UTF-8, which exiftool reads as Latin-1.
+            let latin = String(String.UnicodeScalarView(value.utf8.map { Unicode.Scalar($0) }))
+            let expected = format == "png" ? latin : value.replacing("©", with: "(C)").replacing("ë", with: "e")
+            let found = after.text.split(separator: "\n").map(String.init)
+            #expect(found == [expected, expected], "\(format)")
+        }
+    }
+
+    @Test(arguments: [
+        ("ACME (ACME (Photographer) - [None] (Editor), ASCII, 5 components, 5 bytes)", "ACME"),
+        ("A (B) (A (B), ASCII, 6 components, 6 bytes)", "A (B)"), ("A (A, ASCII, 9 components, 9 bytes)", "A"),
+        ("A (B) (A (B), ASCII, 5 components, 5 bytes)", "A (B)"), ("plain", "plain"), ("", ""),
+    ])
+    func `a field of EXIF is read without what libvips adds`(text: String, value: String) {
+        #expect(EXIFText.value(text) == value)
     }
 
     /// Decodes all frames with Pillow; every warning is an error.

@@ -15,7 +15,7 @@ package struct AdminSession: ~Copyable {
 
     private let session: Session
 
-    /// Connects to a libpq URL. Throws `.unreachable`, `.refused` or `.badDatabaseURL`.
+    /// Connects to a libpq URL. Throws `.unreachable`, `.loginRefused` or `.badDatabaseURL`.
     package init(_ url: String, timeout: Duration = .seconds(10)) throws(QueueError) {
         session = try Session(DatabaseURL(url), timeout: timeout)
     }
@@ -25,7 +25,7 @@ package struct AdminSession: ~Copyable {
         do throws(QueueError) {
             return .session(try AdminSession(url))
         } catch {
-            if error.code == .refused { return .refused(error) }
+            if error.code == .loginRefused { return .refused(error) }
             let settings = [("connect_timeout", "10"), ("dbname", url)]
             switch settings.withCStrings({ keywords, values in PQpingParams(keywords, values, 1) }) {
             case PQPING_OK, PQPING_REJECT: return .unready

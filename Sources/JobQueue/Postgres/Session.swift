@@ -12,7 +12,7 @@ struct Session: ~Copyable {
     let interruption = CallDeadline()
     private let cutOff: CallDeadline
 
-    /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server refuses the user, the
+    /// Connects. Throws `.unreachable`, naming host and port, or `.loginRefused` when the server refuses the user, the
     /// password or the database.
     ///
     /// - Parameters:
@@ -37,7 +37,7 @@ struct Session: ~Copyable {
             case .passing: throw QueueError(.unreachable, "cannot reach the database at \(place): \(reason)")
             case .final(let state):
                 throw QueueError(
-                    .refused, "the database at \(place) refuses the connection: \(reason)", sqlState: state)
+                    .loginRefused, "the database at \(place) refuses the connection: \(reason)", sqlState: state)
             }
         }
         let connection = attempt.take()

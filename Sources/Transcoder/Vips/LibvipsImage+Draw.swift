@@ -160,7 +160,8 @@ extension LibvipsImage {
         let rounded = try LibvipsImage {
             larder_affine(padded.pointer, $0, matrix, x, y, Int32(canvas.width), Int32(canvas.height))
         }.roundedStraight()
-        return try LibvipsImage { larder_cast_byte(rounded.pointer, $0) }
+        // A resize reads overlapping strips of it, and would rotate the pixels of each again.
+        return try LibvipsImage { larder_cast_byte(rounded.pointer, $0) }.inMemory()
     }
 
     /// Changed in memory, as RGBA.

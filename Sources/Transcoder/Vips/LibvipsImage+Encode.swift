@@ -4,7 +4,7 @@ internal import ImageModel
 
 /// The metadata that an output keeps of its original: none by default.
 struct KeptMetadata: Sendable {
-    /// libvips' EXIF fields by name.
+    /// The values of EXIF's fields by libvips' names.
     var exif: [String: String] = [:]
     var profile: [UInt8]?
 
@@ -14,7 +14,9 @@ struct KeptMetadata: Sendable {
 extension KeptMetadata {
     /// The fields of copyright of an image.
     init(copyrightOf image: borrowing LibvipsImage) {
-        for name in ["exif-ifd0-Copyright", "exif-ifd0-Artist"] { exif[name] = image.text(name) }
+        for name in ["exif-ifd0-Copyright", "exif-ifd0-Artist"] {
+            exif[name] = image.text(name).map(EXIFText.value)
+        }
     }
 }
 
@@ -109,11 +111,9 @@ extension KeptMetadata {
     fileprivate func write(into image: borrowing LibvipsImage, _ saver: VipsCodec.Saver) {
         for (index, (name, value)) in exif.sorted(by: { $0.key < $1.key }).enumerated() {
             if let keyword = saver.textKeywords[name] {
-                // libvips appends the type and length in parentheses.
-                let end = value.indices.last { value[$0...].hasPrefix(" (") } ?? value.endIndex
-                vips_image_set_string(image.pointer, "png-comment-\(index)-\(keyword)", String(value[..<end]))
+                vips_image_set_string(image.pointer, "png-comment-\(index)-\(keyword)", value)
             } else {
-                vips_image_set_string(image.pointer, name, value)
+                vips_image_set_string(image.pointer, name, EXIFText.field(value))
             }
         }
         if let profile { vips_image_set_blob_copy(image.pointer, "icc-profile-data", profile, profile.count) }

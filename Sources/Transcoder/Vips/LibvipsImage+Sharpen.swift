@@ -8,7 +8,8 @@ extension LibvipsImage {
     /// outline would become lighter: it gets the colours around it first, and what sharpening changes in these is added
     /// to its own.
     func sharpened(_ sigma: Double, _ amount: Double) throws(CodecFailure) -> LibvipsImage {
-        guard hasAlpha else { return try LibvipsImage { larder_sharpen(pointer, $0, sigma, amount) } }
+        // In memory, because a resize reads overlapping strips of it, and would sharpen each again.
+        guard hasAlpha else { return try LibvipsImage { larder_sharpen(pointer, $0, sigma, amount) }.inMemory() }
         let memory = try inMemory()
         let around = try memory.blurred(sigma).inMemory()
         guard memory.isByteRGB, memory.bands == 4, let own = larder_pixels(memory.pointer),

@@ -34,7 +34,10 @@ enum Limits {
         Option("max-pixels", .value("N"), "largest frame in pixels, default 50000000"),
         Option("max-edge", .value("N"), "longest edge of a source, default 16383"),
         Option("max-output-edge", .value("N"), "longest edge of a variant, default 8192"),
-        Option("max-frames", .value("N"), "frames of an animated source, at most 10000, default 100"),
+        Option(
+            "max-frames", .value("N"),
+            "frames of an animated GIF, WebP or HEIC, at most 10000, default 100; PNG and AVIF have the limit of pixels"
+        ),
         Option("max-animated-pixels", .value("N"), "pixels of all frames of an animated source, default 100000000"),
         Option("max-memory", .value("SIZE"), "memory of one transcoder, default 1GiB"),
         Option("soft-time", .value("DURATION"), "processor time after which an image fails, default 20s"),

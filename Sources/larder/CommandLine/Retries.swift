@@ -18,6 +18,11 @@ struct Retries {
             } catch let error as FetchError {
                 let classification = FailureClassification.of(
                     domain: error.domain, code: error.domainCode, httpStatus: error.httpStatus)
+                // Nothing was requested, so it uses no attempt.
+                if error.code == .originHeld, let wait = error.retryAfter, .now + wait < deadline {
+                    try await Task.sleep(for: wait)
+                    continue
+                }
                 // A fault of this machine is repeated by a worker only, which can return its jobs in the meantime.
                 guard classification.isRetried, error.code != .localFault,
                     let wait = policy.wait(

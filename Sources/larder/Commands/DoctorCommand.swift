@@ -113,6 +113,10 @@ private struct Checkup {
     mutating func cache(_ root: String, _ naming: any CacheNaming) {
         do throws(StoreError) {
             guard let cache = try Settings.existingCache(root, naming) else { return newCache(root) }
+            // A full file system still creates empty files.
+            try [UInt8](repeating: 1, count: 1 << 20).withUnsafeBytes { bytes in
+                Result { () throws(StoreError) in try cache.begin().write(bytes) }
+            }.get()
             passed("cache", "\(cache.layout.directory), id \(try cache.cacheID)")
         } catch {
             record("cache", ok: false, error.description)

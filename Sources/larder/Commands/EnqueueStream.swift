@@ -45,9 +45,12 @@ struct EnqueueStream {
             repeat {
                 request.source = nil
                 if let list = source.list, request.batch != nil {
-                    let done = try await skipEnqueued(of: list, in: batch, &source)
-                    request.source = EnqueueRequest.Source(name: list, from: done)
-                    lists.append(list)
+                    // A list that is given twice is enqueued twice.
+                    let times = lists.count { $0 == list || $0.hasPrefix("\(list) (") }
+                    let name = times == 0 ? list : "\(list) (\(times + 1))"
+                    let done = try await skipEnqueued(of: name, in: batch, &source)
+                    request.source = EnqueueRequest.Source(name: name, from: done)
+                    lists.append(name)
                     count += done
                 }
                 count += try await stream(&source, as: &request) { item, answer in try answered(item, answer, batch) }

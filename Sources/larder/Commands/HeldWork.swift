@@ -44,6 +44,6 @@ struct HeldWork {
 }
 
 extension QueueError {
-    /// insufficient_privilege: the login lacks a permission.
-    var isDenied: Bool { sqlState == "42501" }
+    /// insufficient_privilege: the login lacks a permission of Larder's.
+    var isDenied: Bool { code != .loginRefused && sqlState == "42501" }
 }

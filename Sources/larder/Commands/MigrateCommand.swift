@@ -5,9 +5,9 @@ extension Command {
         words: ["migrate"], operands: "",
         summary: "Apply the migrations that the database lacks",
         discussion: """
-            Takes a lock and applies each migration in its own transaction. A migration that does not get its locks within
+            Takes a lock and applies each migration in its own transaction, those of an empty database in one. A migration that does not get its locks within
             2 s is rolled back, so that workers do not wait behind it, and tried again for up to 5 minutes. A database
-            newer than this program is refused. Of several databases each is migrated, also after an error in one.
+            newer than this program is refused; --status shows its migrations. Of several databases each is migrated, also after an error in one.
             """,
         examples: ["larder migrate", "larder migrate --status"],
         options: [
@@ -45,7 +45,8 @@ extension Command {
         for step in try await migrator.status() where applied?.contains(step.number) ?? true {
             try show(
                 ["number": step.number, "name": step.name, "appliedAt": step.appliedAt],
-                "\(column)\(step.name): \(step.appliedAt.map { "applied \($0)" } ?? "pending")")
+                "\(column)\(step.name): \(step.appliedAt.map { "applied \($0)" } ?? "pending")"
+                    + (step.isNewer ? " by a newer program" : ""))
         }
     }
 }

@@ -10,11 +10,18 @@ extension Command {
     ) { arguments in
         _ = try await DatabaseCalls.open(arguments) { database in
             for stored in try await database.queue.pipelines() {
-                let names = try Pipeline(json: stored.spec.utf8).variants.map(\.name)
-                try database.show(
-                    ["name": stored.name, "version": stored.version, "variants": names], arguments,
-                    "\(stored.name): version \(stored.version), "
-                        + (names.isEmpty ? "no variants" : names.joined(separator: ", ")))
+                var line: JSONObject = ["name": stored.name, "version": stored.version]
+                let text: String
+                do throws(VariantError) {
+                    let names = try Pipeline(json: stored.spec.utf8).variants.map(\.name)
+                    line["variants"] = names
+                    text = names.isEmpty ? "no variants" : names.joined(separator: ", ")
+                } catch {
+                    // SQL stores any JSON.
+                    line["error"] = error.description
+                    text = "not usable: \(error)"
+                }
+                try database.show(line, arguments, "\(stored.name): version \(stored.version), \(text)")
             }
         }
         return .done
@@ -28,7 +35,10 @@ extension Command {
     ) { arguments in
         let name = try pipelineName(arguments, "pipeline show")
         let stored = try await Settings(arguments).openQueue().pipeline(named: name)
-        let text = try Pipeline(json: stored.spec.utf8).canonicalJSON
+        let text: String
+        do throws(VariantError) { text = try Pipeline(json: stored.spec.utf8).canonicalJSON } catch {
+            throw CommandError.larder(.invalidJSON, "pipeline \(stored.name) version \(stored.version): \(error)")
+        }
         // Composed as text, because an encoder would not keep the spelling of numbers.
         Console.line(
             arguments.flag("json")

@@ -60,8 +60,7 @@ extension Command {
     private static func make(
         _ variant: Variant, of path: String, _ output: String, _ options: LoadOptions, _ arguments: Arguments
     ) async throws -> ExitCode {
-        let source = open(path, O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw CommandError.file("read", path) }
+        let source = try opened(path)
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let file = try OutputFile(output)
@@ -75,18 +74,32 @@ extension Command {
         try Console.show(
             [
                 "path": output, "format": made.format.name, "width": made.width, "height": made.height,
-                "bytes": made.bytes, "copied": made.copied,
+                "bytes": made.bytes, "copied": made.copied, "quality": made.quality, "ssim": made.ssim,
+                "exceedsMaxBytes": made.exceedsMaxBytes,
             ], arguments, output: output,
-            "\(output): \(made.format.name), \(made.width)×\(made.height), \(ByteCount(made.bytes).text)")
+            "\(output): \(made.format.name), \(made.width)×\(made.height), \(ByteCount(made.bytes).text)"
+                + (made.exceedsMaxBytes ? ", more than maxBytes" : ""))
         return .done
+    }
+
+    /// The caller closes the descriptor.
+    private static func opened(_ path: String) throws(CommandError) -> Int32 {
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw CommandError.file("read", path) }
+        var status = stat()
+        if fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            close(source)
+            errno = EISDIR
+            throw CommandError.file("read", path)
+        }
+        return source
     }
 
     /// Prints the plan for the variants of a file as one JSON object or as lines.
     private static func explain(
         _ path: String, _ variants: [Variant], _ options: LoadOptions, _ arguments: Arguments
     ) async throws -> ExitCode {
-        let source = open(path, O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw CommandError.file("read", path) }
+        let source = try opened(path)
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let plan = try await finally(pool.shutdown) {

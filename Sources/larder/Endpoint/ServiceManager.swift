@@ -52,7 +52,7 @@ final class ServiceManager: WorkerService {
 
     func observe(_ event: WorkerEvent) {
         switch event {
-        case .started: report("STATUS=working")
+        case .started, .queueAvailable: report("STATUS=working")
         case .stopping(let running): report("STOPPING=1\nSTATUS=stopping, \(running) running")
         case .queueUnavailable: report("STATUS=the database is not available")
         case .localFault(let fault?): report("STATUS=\(PrintableText.text(fault.message))")

@@ -41,7 +41,7 @@ struct WorkerMetrics {
         case .leaseLost: leasesLost += 1
         case .localFault(let fault): localFault = fault?.message
         case .webhook(_, let error): if error == nil { webhooks.sent += 1 } else { webhooks.failed += 1 }
-        case .started, .stopping, .profileFault, .expired, .expiryFailed: break
+        case .queueAvailable, .started, .stopping, .profileFault, .expired, .expiryFailed: break
         }
     }
 

@@ -32,6 +32,7 @@ struct EventLog: Sendable {
     private let least: Locked<Level>
     /// The worker of the newest `started`, for the lines of its jobs.
     private let worker = Locked<Int64?>(nil)
+    private let outage = Locked(OutageLines())
 
     /// - Parameter least: the level without `--log-level`.
     init(_ arguments: Arguments, least: Level = .info) throws(CommandError) {
@@ -62,9 +63,17 @@ struct EventLog: Sendable {
 
     /// Does not block.
     func write(_ event: WorkerEvent, to printer: Printer) {
-        var (level, name, fields) = Self.parts(of: event)
         if case .started(let id) = event { worker.withLock { $0 = id } }
+        if event.isAnswer, let duration = outage.withLock({ $0.end(at: .now) }) {
+            write("queue_available", .info, [("seconds", (duration / .seconds(1) * 10).rounded() / 10)], to: printer)
+        }
+        guard let (level, name, parts) = Self.parts(of: event) else { return }
+        var fields = parts
         if case .completed = event, let id = worker.withLock({ $0 }) { fields.append(("worker", id)) }
+        if case .queueUnavailable = event {
+            guard let failures = outage.withLock({ $0.fail(at: .now) }) else { return }
+            fields.append(("failures", failures))
+        }
         write(name, level, fields, to: printer)
     }
 
@@ -109,7 +118,8 @@ struct EventLog: Sendable {
     /// UTC with milliseconds.
     private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    private static func parts(of event: WorkerEvent) -> (Level, String, Fields) {
+    /// Nil for an event without a line of its own.
+    private static func parts(of event: WorkerEvent) -> (Level, String, Fields)? {
         switch event {
         case .started(let worker): return (.info, "started", [("worker", worker)])
         case .claimed(let count): return (.debug, "claimed", [("jobs", count)])
@@ -123,6 +133,7 @@ struct EventLog: Sendable {
         case .leaseLost: return (.warning, "lease_lost", [])
         case .stopping(let running): return (.info, "stopping", [("running", running)])
         case .queueUnavailable(let error): return (.warning, "queue_unavailable", [("error", error.description)])
+        case .queueAvailable: return nil
         case .completed(let report): return (level(of: report), "completed", fields(report))
         case .webhook(let batch, nil): return (.info, "webhook_sent", [("batch", batch)])
         case .webhook(let batch, let error?):
@@ -185,5 +196,15 @@ struct EventLog: Sendable {
             if let text = try? JSONLine.text(object) { return text }
         }
         return fields.map { "\($0.name)=\(LogValue.quoted($0.value.description))" }.joined(separator: " ")
+    }
+}
+
+extension WorkerEvent {
+    /// Whether the database has answered.
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .started, .claimed, .completed, .queueAvailable: true
+        default: false
+        }
     }
 }

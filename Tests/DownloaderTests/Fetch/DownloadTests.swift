@@ -214,6 +214,15 @@ struct DownloadTests {
         }
     }
 
+    // libcurl 7.88.1 reports a header line of more than 100 KB as a lack of memory.
+    @Test(arguments: [70_000, 110_000, 3_000_000])
+    func `a header line over the limit is the origin's failure`(length: Int) async throws {
+        let line = ("X", String(repeating: "a", count: length))
+        let server = try OriginServer(["/x": .raw(OriginReply.head(200, [line, ("Content-Length", "1")]) + [7])])
+        let error = await ImageDownloader(for: server).failure(server.url("/x"))
+        #expect(error?.row == "NSURLErrorDomain -1011" && error?.code == .badServerResponse, "\(error as Any)")
+    }
+
     private func gzip(_ body: [UInt8]) async throws -> [UInt8] {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/body"
