@@ -159,6 +159,13 @@ struct TranscodeTests {
         }
     }
 
+    @Test(arguments: ["still.heic", "still.avif", "plain.jpg", "rgb.png", "still.webp"])
+    func `data after the end of an image are ignored`(name: String) async throws {
+        for tail in [String(repeating: " ", count: 16), String(repeating: "garbage", count: 50)] {
+            #expect(try await harness.refusal(try Fixtures.image(name) + Array(tail.utf8)) == nil, "\(name)")
+        }
+    }
+
     @Test func `a file that is not an accepted image is undecodable`() async throws {
         for text in ["", "<html></html>", "BM and nothing more to it", "<svg></svg>", "%PDF-1.5", "II*\0\0\0\0\0"] {
             #expect(try await harness.refusal(Array(text.utf8))?.code == .undecodable, "\(text)")

@@ -87,7 +87,9 @@ final class CurlTransfer {
 
     private func failure(_ code: CURLcode, _ request: HTTPRequest, _ handler: ResponseHandler) -> FetchError {
         if let refused = handler.refusedAddress { return refused }
-        if code == CURLE_OUT_OF_MEMORY, let oversized = handler.oversizedHeader { return oversized }
+        if code == CURLE_OUT_OF_MEMORY, easy.count(CURLINFO_REQUEST_SIZE) > 0, let oversized = handler.oversizedHeader {
+            return oversized
+        }
         let number = Int32(clamping: easy.count(CURLINFO_OS_ERRNO))
         if code == CURLE_COULDNT_CONNECT,
             let reason = LocalFault.reason(socketError) ?? LocalFault.reason(number)

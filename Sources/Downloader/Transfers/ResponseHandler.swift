@@ -24,8 +24,6 @@ final class ResponseHandler {
 
     private let request: HTTPRequest
     private var headerBytes = 0
-    /// Whether a status line has been received.
-    private var isResponding = false
     private var discarded: Int64 = 0
     private var digest = SHA256Digest()
     private var sinks: [BodySink] = []
@@ -102,7 +100,6 @@ final class ResponseHandler {
         isQueued = true
         verdict = nil
         headerBytes = 0
-        isResponding = false
         discarded = 0
         if request.redirects == 0 && resumption == nil { for sink in sinks { sink.begin() } }
     }
@@ -136,7 +133,6 @@ final class ResponseHandler {
 
     /// A status line. libcurl responds to a demand for a password itself, so one request may have several.
     func responseBegins() {
-        isResponding = true
         guard case .body? = verdict else { return verdict = nil }
     }
 
@@ -149,9 +145,10 @@ final class ResponseHandler {
         return false
     }
 
-    /// What libcurl's lack of memory is in a head: it holds at most 100 KB of one line. Nil when the head is complete.
+    /// What libcurl's lack of memory means after the request was sent: it holds at most 100 KB of one line of a head. Nil
+    /// when the head is complete.
     var oversizedHeader: FetchError? {
-        guard verdict == nil, isResponding else { return nil }
+        guard verdict == nil else { return nil }
         return error(.badServerResponse, "a header exceeds the limit of \(request.limits.headers) bytes")
     }
 

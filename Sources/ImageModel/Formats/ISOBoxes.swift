@@ -26,11 +26,21 @@ package struct ISOBoxes: Sequence {
     /// The content of the first box of a type.
     package func first(_ type: StaticString) -> Range<Int>? { first { bytes.has(type, at: $0.type) }?.content }
 
-    /// Where the last box of the file ends by its own length, also beyond the file's end.
+    /// The boxes of a file that are not in others.
+    private static let outermost: [StaticString] = [
+        "ftyp", "meta", "mdat", "moov", "moof", "mfra", "sidx", "free", "skip", "wide", "uuid",
+    ]
+
+    /// Where the last box of the file ends by its own length, also beyond the file's end. What is none of these boxes is
+    /// data after the image.
     @Sendable package static func declaredEnd(_ bytes: UnsafeRawBufferPointer) -> Int {
         let file = ISOBoxes(bytes, in: 0..<bytes.count)
         var offset = 0
-        while offset < bytes.count, let (_, end) = file.box(at: offset) { offset = end }
+        while offset < bytes.count, let (box, end) = file.box(at: offset),
+            outermost.contains(where: { bytes.has($0, at: box.type) })
+        {
+            offset = end
+        }
         return offset
     }
 

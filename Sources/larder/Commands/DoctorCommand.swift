@@ -114,9 +114,7 @@ private struct Checkup {
         do throws(StoreError) {
             guard let cache = try Settings.existingCache(root, naming) else { return newCache(root) }
             // A full file system still creates empty files.
-            try [UInt8](repeating: 1, count: 1 << 20).withUnsafeBytes { bytes in
-                Result { () throws(StoreError) in try cache.begin().write(bytes) }
-            }.get()
+            try cache.begin().write([UInt8](repeating: 1, count: 1 << 20))
             passed("cache", "\(cache.layout.directory), id \(try cache.cacheID)")
         } catch {
             record("cache", ok: false, error.description)

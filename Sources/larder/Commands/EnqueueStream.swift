@@ -40,14 +40,15 @@ struct EnqueueStream {
         request.batchID = batch
         do {
             if let url = options.onFinished { try await queue.setWebhook(of: .id(batch), to: url) }
-            var lists: [String] = []
+            var lists: [String] = [], given: [String: Int] = [:]
             var count = 0
             repeat {
                 request.source = nil
                 if let list = source.list, request.batch != nil {
                     // A list that is given twice is enqueued twice.
-                    let times = lists.count { $0 == list || $0.hasPrefix("\(list) (") }
-                    let name = times == 0 ? list : "\(list) (\(times + 1))"
+                    let times = given[list, default: 0] + 1
+                    given[list] = times
+                    let name = times == 1 ? list : "\(list) (\(times))"
                     let done = try await skipEnqueued(of: name, in: batch, &source)
                     request.source = EnqueueRequest.Source(name: name, from: done)
                     lists.append(name)

@@ -221,6 +221,10 @@ struct DownloadTests {
         let server = try OriginServer(["/x": .raw(OriginReply.head(200, [line, ("Content-Length", "1")]) + [7])])
         let error = await ImageDownloader(for: server).failure(server.url("/x"))
         #expect(error?.row == "NSURLErrorDomain -1011" && error?.code == .badServerResponse, "\(error as Any)")
+        let status = "HTTP/1.1 200 " + String(repeating: "a", count: length) + "\r\nContent-Length: 1\r\n\r\n"
+        let long = try OriginServer(["/x": .raw(Array(status.utf8) + [7])])
+        let other = await ImageDownloader(for: long).failure(long.url("/x"))
+        #expect(other?.row == "NSURLErrorDomain -1011", "\(other as Any)")
     }
 
     private func gzip(_ body: [UInt8]) async throws -> [UInt8] {
