@@ -8,7 +8,7 @@ struct AttemptResult: Sendable {
     /// The recorded outcome, unless `delay` is set.
     let outcome: Outcome
     /// When set, the job returns to the queue after this time with its attempt refunded, and no outcome is recorded.
-    let delay: Duration?
+    var delay: Duration?
     /// What the worker lacks, so that it could not run the job, and which profile if only one is concerned; nil for
     /// every other result.
     let fault: FailureReason?

@@ -94,6 +94,8 @@ struct WorkerState: Sendable {
     static let idlePauses: ClosedRange<Double> = 1.0...1.1
     /// The pauses between two jobs of a worker with a fault: doubled from the lower to the upper bound.
     static let faultPauses: ClosedRange<Duration> = .milliseconds(250)...(.seconds(2))
+    /// How long a job waits that met the worker's fault alone.
+    static let faultJobPause = Duration.seconds(5)
     /// The longest time for which results are gathered while no slot waits for work. At 50 ms the statements of a worker
     /// that does 35 images a second took a quarter more of Postgres' time.
     static let gatherTime = Duration.milliseconds(200)
@@ -231,6 +233,9 @@ struct WorkerState: Sendable {
     /// An attempt ended with a result. True when the completer must be woken.
     mutating func ended(_ result: AttemptResult, at now: Instant) -> Bool {
         running -= 1
+        var result = result
+        // The next claim of a worker with a fault gets another job: what looks like its own may be this job's.
+        if let own = result.fault, own.profile == nil, fault != nil, running == 0 { result.delay = Self.faultJobPause }
         note(result, at: now)
         gathered.append(result)
         gatheredSince = gatheredSince ?? now

@@ -333,6 +333,20 @@ import Testing
         #expect(state.nextClaimAction(at: now) == "claim 2")
     }
 
+    @Test func `a job that meets the worker's fault alone waits, so that the next claim gets another one`() throws {
+        var state = busy(slots: 2)
+        func delays(_ id: Int64) -> [Duration?] {
+            _ = state.ended(.returned(job(id), because: fault), at: start)
+            guard case .complete(let results) = state.nextCompletionAction(at: start + .seconds(1)) else { return [] }
+            state.completed([], left: [], at: start)
+            return results.map(\.delay)
+        }
+        #expect(delays(1) == [.zero], "other attempts run")
+        #expect(delays(2) == [.seconds(5)])
+        state.claimed(1, of: 1, at: start)
+        #expect(delays(3) == [.seconds(5)])
+    }
+
     /// The result of a job whose credential profile the worker does not have.
     private func unknownProfile(_ id: Int64, batch: Int64) -> AttemptResult {
         var reason = FailureReason(.localFault, "unknown profile")
