@@ -97,7 +97,7 @@ struct WorkerState: Sendable {
     /// How long a job waits that met the worker's fault alone.
     static let faultJobPause = Duration.seconds(5)
     /// The longest time for which results are gathered while no slot waits for work. At 50 ms the statements of a worker
-    /// that does 35 images a second took a quarter more of Postgres' time.
+    /// that does 35 images a second took a third more of Postgres' time.
     static let gatherTime = Duration.milliseconds(200)
     /// Results per statement at most.
     static let maxBatch = 500

@@ -13,7 +13,7 @@ struct RepeatedStepTests {
         return SyntheticImage.png(SyntheticImage.big(width) + SyntheticImage.big(height) + [8, 2, 0, 0, 0], rows)
     }
 
-    /// Drawn again for each strip that a resize reads, each of these took more than 12 s of processor time.
+    /// Drawn again for each strip that a resize reads, each of these took more than the limit of 8 s.
     @Test(arguments: [
         #"{"type":"rotate","angle":0.3}"#, #"{"type":"sharpen","sigma":5,"amount":3}"#,
     ])

@@ -12,7 +12,7 @@ struct Sandbox: ~Copyable {
     private let status: Int32
     /// The address space of the idle child, before any image.
     private let idle: UInt64
-    /// What the process held when `endImage` read it.
+    /// What the process held when `readMemory` read it.
     private var memory: larder_memory
     /// The most that may be mapped.
     private var end: UInt64 = .max
@@ -86,14 +86,16 @@ struct Sandbox: ~Copyable {
             case (false, true): .withoutSeccomp
             case (false, false): .limitsOnly
             }
+        // What the libraries took to start is not the first image's.
+        readMemory()
         return true
     }
 
     /// Begins an image: a peak of memory counts for it only when it is higher than all before.
     mutating func beginImage() { earlierPeak = memory.mapped_peak }
 
-    /// Ends an image: reads what the process holds.
-    mutating func endImage() { larder_read_memory(status, &memory) }
+    /// Reads what the process holds. Call it after each image.
+    mutating func readMemory() { larder_read_memory(status, &memory) }
 
     /// Whether the limit on memory holds, found by exceeding it.
     var limitsMemory: Bool {

@@ -48,7 +48,7 @@ private struct ChildServer: ~Copyable {
             if let bytes = request.scaleDownBytes { limits.scaleDownBytes = bytes }
             var reply = answer(request, limits, setup.sandbox, descriptors)
             reply.processorTime = ProcessorClock.now - started
-            sandbox.endImage()
+            sandbox.readMemory()
             reply.mustRecycle = sandbox.mustRecycle
             (reply.residentBytes, reply.peakResidentBytes) = sandbox.resident
             let last = ChildMessage(number: request.number, content: .reply(reply))
