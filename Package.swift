@@ -11,6 +11,9 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// Only gold, which Debian 12 has, makes relocations read-only unasked.
+let readOnlyRelocations: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "relro"])]
+
 let package = Package(
     name: "larder",
     products: [
@@ -19,15 +22,21 @@ let package = Package(
         .library(name: "JobQueue", targets: ["JobQueue"]),
         .library(name: "DiskCache", targets: ["DiskCache"]),
         .executable(name: "larder", targets: ["larder"]),
+        .executable(name: "larder-transcoder", targets: ["larder-transcoder"]),
+        .executable(name: "larder-lab", targets: ["larder-lab"]),
     ],
     targets: [
+        .plugin(name: "EmbedText", capability: .buildTool()),
+
         // C libraries, each behind one door: only the Swift target named beside it imports it, GLib excepted.
         // ImageModel
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         // Downloader
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CCompression", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
         .target(name: "CCares", linkerSettings: [.linkedLibrary("cares")]),
-        // Transcoder
+        // Codecs
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
         .systemLibrary(name: "CAVIF", providers: [.apt(["libavif-dev"])]),
@@ -37,15 +46,17 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // DiskCache (bundles)
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
-        // DiskCache (MD5, names), larder (options)
+        // DiskCache (host names)
+        .target(name: "CICU", linkerSettings: [.linkedLibrary("icuuc")]),
+        // DiskCache (MD5), Terminal (widths), CommandLine (options)
         .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         // ObjectStore
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
-        // larder (lists)
+        // Reports (CSV)
         .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"])]),
-        // larder (configuration files)
+        // CommandLine (configuration files)
         .target(name: "CTOML"),
-        // larder (endpoint)
+        // HTTPServer
         .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
         // What Linux has and Swift cannot see
         .target(name: "CLinux"),
@@ -54,24 +65,30 @@ let package = Package(
         .target(name: "Concurrency", dependencies: ["CLinux"], swiftSettings: strict),
         .target(
             name: "Downloader",
-            dependencies: ["ImageModel", "Concurrency", "CCurl", "CCares", "CLinux"], swiftSettings: strict),
+            dependencies: ["ImageModel", "Concurrency", "CCurl", "CCompression", "CCares", "CLinux"],
+            swiftSettings: strict),
         .target(
-            name: "DiskCache", dependencies: ["ImageModel", "Concurrency", "CGLib", "CArchive", "CLinux"],
+            name: "DiskCache", dependencies: ["ImageModel", "Concurrency", "CGLib", "CICU", "CArchive", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "ObjectStore",
             dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "CExpat"], swiftSettings: strict),
         .target(
-            name: "Transcoder",
-            dependencies: ["ImageModel", "Concurrency", "CVips", "CWebP", "CAVIF", "CSpng", "CPlanes", "CLinux"],
+            name: "Transcoder", dependencies: ["ImageModel", "Concurrency", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "Codecs",
+            dependencies: ["ImageModel", "Transcoder", "CVips", "CWebP", "CAVIF", "CSpng", "CPlanes", "CLinux"],
             swiftSettings: strict),
+        .executableTarget(
+            name: "larder-transcoder", dependencies: ["Codecs"], swiftSettings: strict,
+            linkerSettings: readOnlyRelocations),
         .target(
             name: "Prefetcher",
             dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "Transcoder"],
             swiftSettings: strict),
         .target(
             name: "JobQueue", dependencies: ["ImageModel", "Concurrency", "CPostgres"],
-            resources: [.embedInCode("Migrations")], swiftSettings: strict),
+            exclude: ["Migrations"], swiftSettings: strict, plugins: ["EmbedText"]),
         .target(
             name: "EmbeddedPostgres", dependencies: ["ImageModel", "Concurrency", "JobQueue"], swiftSettings: strict),
         .target(
@@ -79,15 +96,45 @@ let package = Package(
             dependencies: ["ImageModel", "Concurrency", "DiskCache", "Downloader", "Prefetcher", "JobQueue"],
             swiftSettings: strict),
         .target(name: "Measuring", dependencies: ["Concurrency"], swiftSettings: strict),
-        .executableTarget(
-            name: "larder",
+        .target(
+            name: "Terminal", dependencies: ["ImageModel", "Concurrency", "CGLib", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "CommandLine", dependencies: ["Terminal", "Concurrency", "CGLib", "CTOML"], swiftSettings: strict),
+        .target(
+            name: "HTTPServer", dependencies: ["Terminal", "Concurrency", "CMicroHTTPD"], swiftSettings: strict),
+        .target(
+            name: "Reports",
             dependencies: [
-                "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "ObjectStore",
-                "DiskCache",
-                "ImageModel",
-                "Concurrency", "Measuring", "CLinux", "CGLib", "CCSV", "CTOML", "CMicroHTTPD",
+                "Terminal", "JobQueue", "Prefetcher", "Transcoder", "ObjectStore", "DiskCache", "Downloader",
+                "ImageModel", "Concurrency", "CCSV",
             ],
-            swiftSettings: strict),
+            exclude: ["Resources"], swiftSettings: strict, plugins: ["EmbedText"]),
+        .target(
+            name: "Dashboard",
+            dependencies: [
+                "Reports", "HTTPServer", "Terminal", "JobQueue", "Transcoder", "ObjectStore", "DiskCache",
+                "Downloader", "ImageModel", "Concurrency",
+            ],
+            exclude: ["Resources"], swiftSettings: strict, plugins: ["EmbedText"]),
+        .target(
+            name: "Commands",
+            dependencies: [
+                "Dashboard", "Reports", "HTTPServer", "CommandLine", "Terminal", "Worker", "EmbeddedPostgres",
+                "JobQueue", "Prefetcher", "Transcoder", "ObjectStore", "DiskCache", "Downloader", "ImageModel",
+                "Concurrency",
+            ], swiftSettings: strict),
+        .executableTarget(
+            name: "larder", dependencies: ["Commands", "CommandLine"], swiftSettings: strict,
+            linkerSettings: readOnlyRelocations),
+        .target(
+            name: "Lab",
+            dependencies: [
+                "CommandLine", "Terminal", "Measuring", "Worker", "EmbeddedPostgres", "JobQueue", "Prefetcher",
+                "ImageModel", "Concurrency",
+            ], swiftSettings: strict),
+        .executableTarget(
+            name: "larder-lab", dependencies: ["Lab", "CommandLine"], swiftSettings: strict,
+            linkerSettings: readOnlyRelocations),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -103,6 +150,9 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["ImageModel", "Downloader", "JobQueue", "EmbeddedPostgres", "Concurrency", "CLinux"],
             path: "Tests/TestSupport", swiftSettings: strict),
+        .target(
+            name: "TestTranscoder", dependencies: ["Codecs", "Transcoder", "ImageModel", "Concurrency"],
+            path: "Tests/TestTranscoder", swiftSettings: strict),
         .testTarget(name: "StructureTests", swiftSettings: strict),
         .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: strict),
         .testTarget(
@@ -120,12 +170,14 @@ let package = Package(
         .testTarget(
             name: "ImageModelTests", dependencies: ["ImageModel"], resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
-            name: "TranscoderTests", dependencies: ["Transcoder", "ImageModel", "TestSupport"],
+            name: "TranscoderTests",
+            dependencies: ["Codecs", "Transcoder", "ImageModel", "TestSupport", "TestTranscoder"],
             resources: [.copy("Vectors"), .copy("Images")], swiftSettings: strict),
         .testTarget(
             name: "PrefetcherTests",
             dependencies: [
                 "Prefetcher", "Downloader", "DiskCache", "Transcoder", "ImageModel", "Concurrency", "TestSupport",
+                "TestTranscoder",
             ],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
@@ -145,7 +197,10 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "LarderTests",
-            dependencies: ["Concurrency", "JobQueue", "EmbeddedPostgres", "ImageModel", "TestSupport", "larder"],
+            dependencies: [
+                "Commands", "Dashboard", "Reports", "HTTPServer", "CommandLine", "Terminal", "Lab", "Concurrency",
+                "JobQueue", "EmbeddedPostgres", "ImageModel", "TestSupport", "larder", "larder-lab",
+            ],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],

@@ -13,7 +13,7 @@ struct Options: Sendable {
           --loop PROGRAM    transcode, planes: a plain loop over libvips to compare with; it reads a list of files and
                             prints a line of JSON with cpu_ms_img. planes adds -m chain, modern, avatar or 256, and
                             -o DIR, for which there is Benchmarks/peers/mixes.c
-        The benchmark of the queue is the command larder bench queue.
+        The benchmark of the queue is the command larder-lab bench queue.
         """
 
     var names: [String] = []

@@ -5,7 +5,7 @@ import ImageModel
 import Measuring
 import Transcoder
 
-/// A transcoder pool like a worker's: one child of the `larder` program per core, each with one image at a time.
+/// A transcoder pool like a worker's: one child per core, each with one image at a time.
 struct TranscodeHarness: Sendable {
     /// The cost of a run over many images.
     struct Cost: Sendable {
@@ -60,16 +60,8 @@ struct TranscodeHarness: Sendable {
     ) throws {
         self.countsEachPeak = countsEachPeak
         children = countsEachPeak ? 1 : max(1, ProcessInfo.processInfo.activeProcessorCount)
-        var program = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let length = readlink("/proc/self/exe", &program, program.count)
-        let path = String(decoding: program.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let larder = URL(filePath: path).deletingLastPathComponent().appending(path: "larder").path
-        guard access(larder, X_OK) == 0 else {
-            throw MeasuringError("larder is missing: swift build -c release --product larder")
-        }
         var configuration = TranscoderPool.Configuration()
         configuration.count = children
-        configuration.executable = larder
         configuration.limits.allowsPlanes = allowsPlanes
         pool = TranscoderPool(configuration: configuration)
         self.scratch = scratch

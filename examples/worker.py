@@ -21,7 +21,7 @@ stopping = threading.Event()
 
 
 class Database:
-    """One connection, replaced when it breaks. Every call here may be repeated, as the protocol allows."""
+    """One connection, replaced when it breaks. Every call here may be repeated, and is a transaction at READ COMMITTED."""
 
     def __init__(self):
         self.connection = None
@@ -31,12 +31,12 @@ class Database:
             try:
                 if self.connection is None or self.connection.closed:
                     self.connection = psycopg2.connect(os.environ["DATABASE_URL"], application_name="worker.py")
-                    self.connection.autocommit = True
-                with self.connection.cursor() as cursor:
+                    self.connection.set_session("READ COMMITTED")
+                with self.connection, self.connection.cursor() as cursor:
                     cursor.execute(sql, parameters)
                     return cursor.fetchall()
             except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
-                if error.pgcode in ("40001", "40P01"):  # it collided with another transaction, and was undone
+                if error.pgcode == "40P01":  # it collided with another transaction, and was undone
                     time.sleep(random.uniform(0, 0.1))
                     continue
                 if self.connection is not None:
@@ -56,18 +56,20 @@ class Lease:
         return clock() < self.ends - SAFETY
 
     def keep(self):
-        database = Database()
-        while not self.over.wait(1):  # a heartbeat is due every 5 s at least, maintenance every second
+        database, pause_ms = Database(), 750
+        while not self.over.wait(pause_ms / 1000):
             asked = clock()
             try:
-                heartbeat = "SELECT lease_ms, lease_expired, cancelled_jobs, cancelled_claims FROM larder.heartbeat_v1(%s)"
-                [(lease_ms, lost, jobs, claims)] = database.ask(heartbeat, [self.worker], patient=False)
+                heartbeat = """SELECT lease_ms, lease_expired, cancelled_jobs, cancelled_claims, maintenance_due, pause_ms
+                    FROM larder.heartbeat_v1(%s)"""
+                [(lease_ms, lost, jobs, claims, due, pause_ms)] = database.ask(heartbeat, [self.worker], patient=False)
                 if lost:
                     self.ends = 0
                     return
                 self.ends = asked + lease_ms / 1000
                 self.cancelled = set(zip(jobs, claims))
-                database.ask("SELECT task, error FROM larder.maintain()", patient=False)
+                for kind in ("urgent", "routine") if due else ():
+                    database.ask("SELECT task, error FROM larder.maintain(kind => %s)", [kind], patient=False)
             except psycopg2.Error as error:
                 print(f"worker.py: {error}".strip(), file=sys.stderr)
 

@@ -3,16 +3,16 @@
 # Needs psql; DATABASE_URL is the database. On SIGTERM it completes the running job and releases the others.
 set -uo pipefail
 (($#)) || { echo "usage: DATABASE_URL=... $0 COMMAND [ARGUMENT]...   (the URL is added as the last argument)" >&2 && exit 2; }
-ask() { # SQL on standard input; again while it collides with another transaction (40001, 40P01), which has undone it
+ask() { # A statement on standard input; again while it collides with another transaction (40P01), which has undone it
     local sql errors code
-    sql=$(</dev/stdin)
+    sql="BEGIN ISOLATION LEVEL READ COMMITTED; $(</dev/stdin); COMMIT;"
     while true; do
         {
             errors=$(psql -XAtq -F $'\t' -v ON_ERROR_STOP=1 -v VERBOSITY=verbose -v worker="${worker-}" "$@" \
                 "${DATABASE_URL:?}" <<<"$sql" 2>&1 >&3)
             code=$?
         } 3>&1
-        [[ $errors =~ :\ +(40001|40P01): ]] || break
+        [[ $errors =~ :\ +40P01: ]] || break
         sleep 0.0$((RANDOM % 10))
     done
     [[ -z $errors ]] || printf '%s\n' "$errors" >&2
@@ -25,11 +25,14 @@ trap 'stopping=1' TERM INT
 
 heartbeat() { # While this process lives: extends the lease and runs the maintenance that is due.
     trap 'exit' TERM
-    local good=$SECONDS expired
+    local good=$SECONDS answer kind
     while kill -0 $$ 2>/dev/null && ((SECONDS - good < 10)); do
-        expired=$(ask <<<"SELECT lease_expired FROM larder.heartbeat_v1(:worker); SELECT FROM larder.maintain();") && good=$SECONDS
-        [[ $expired == t* ]] && break
-        sleep 1
+        answer=$(ask <<<"SELECT lease_expired, maintenance_due FROM larder.heartbeat_v1(:worker)") && good=$SECONDS
+        [[ $answer == t* ]] && break
+        for kind in urgent routine; do # one worker of the fleet at a time is told that maintenance is due
+            [[ $answer != *t ]] || ask <<<"SELECT FROM larder.maintain(kind => '$kind')" >/dev/null
+        done
+        sleep 0.75
     done
     kill -TERM $$ 2>/dev/null # The lease has expired, or may soon: stop.
 }

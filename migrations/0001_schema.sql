@@ -10,17 +10,15 @@
 -- Each table has a replica identity, so that a publication of all tables does not refuse updates and deletes: its
 -- primary key, or else the whole row, which costs nothing without a publication.
 --
--- While an old snapshot is open every version of a row stays, and an index finds the versions with one key from the
--- oldest on. So the key of a row that is updated every second or more often ends with a column that each update
--- increases (maintenance, worker, claim_cursor, first_entry), and readers take the row with the highest one, which the
--- index read backwards finds first, however many versions there are. There is one such row per task, worker or queue
--- nevertheless: an update that leaves the column, or a reader that ignores it, is slower but not wrong. A function that
--- reads them often excludes bitmap scans, which the planner takes for few rows and which read all versions. What these
--- tables list is read from tables of which no row is updated (task, queue), or once (claim_lock).
+-- Versioned rows. While an old snapshot is open every version of a row stays, and an index finds the versions of one
+-- key from the oldest on. So the key of a row that is updated every second ends with a number that each update
+-- increases (maintenance, worker, claim_cursor). Readers take the highest number, which the index read backwards finds
+-- first. Functions that read such rows exclude bitmap scans, which would read all versions.
 --
 -- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;
 -- larder.check() verifies the same. There are no triggers and no session state, so everything works through pgbouncer
--- in transaction mode. All times are the database's.
+-- in transaction mode. All times are the database's. Workers and maintenance run at READ COMMITTED and refuse other
+-- levels; a producer above it may get 40001 and repeats its transaction.
 
 DO $$
 BEGIN
@@ -45,11 +43,87 @@ CREATE TABLE larder_data.settings (
     retry_cap_ms int NOT NULL DEFAULT 900000 CHECK (retry_cap_ms >= 0),
     retry_after_cap_ms int NOT NULL DEFAULT 3600000 CHECK (retry_after_cap_ms >= 0),
     block_cap interval NOT NULL DEFAULT '30 days',
-    keep_history interval NOT NULL DEFAULT '30 days' CHECK (keep_history >= '1 day'),
-    keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts >= '1 day'),
-    held_after interval NOT NULL DEFAULT '60 s'
+    keep_history interval NOT NULL DEFAULT '30 days' CHECK (keep_history BETWEEN '1 day' AND '10 years'),
+    keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts BETWEEN '1 day' AND '10 years'),
+    held_after interval NOT NULL DEFAULT '60 s',
+    heartbeat_ms int NOT NULL DEFAULT 750,
+    away_from timestamptz NOT NULL DEFAULT '-infinity',
+    away_until timestamptz NOT NULL DEFAULT '-infinity'
 );
 COMMENT ON TABLE larder_data.settings IS
     'One row: the worker protocols offered, and settings for all queues. lease_ms: at least two heartbeat intervals of '
-    '5 s. held_after: health lists transactions older than this.';
+    '5 s. held_after: health lists transactions older than this. The rest maintenance sets. heartbeat_ms: the pause '
+    'between the heartbeats of a worker. away_from, away_until: the last time in which no worker ran the task rescue: '
+    'an outage of the server, the network or a pooler.';
 INSERT INTO larder_data.settings (protocol_oldest, protocol_newest) VALUES (1, 1);
+
+CREATE FUNCTION larder_data.require_read_committed() RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'this call needs READ COMMITTED, the transaction is %', current_setting('transaction_isolation')
+            USING ERRCODE = 'LA014', HINT = 'BEGIN ISOLATION LEVEL READ COMMITTED, or a call outside a transaction';
+    END IF;
+END $$;
+
+-- Refuses an argument: raises 22023 with this text, if there is one.
+CREATE FUNCTION larder_data.refuse(fault text, hint text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF fault IS NULL THEN
+        RETURN;
+    ELSIF hint IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = '22023', HINT = hint;
+    END IF;
+    RAISE EXCEPTION '%', fault USING ERRCODE = '22023';
+END $$;
+
+CREATE FUNCTION larder_data.check_name(what text, name text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    PERFORM larder_data.refuse(what || ' has 1 to 200 bytes and no control characters') WHERE coalesce(name, '') = ''
+        OR octet_length(name) > 200 OR name ~ E'[\\x01-\\x1f\\x7f-\\x9f\\u2028-\\u202e]';
+END $$;
+
+-- Functions run with the rights of their owner, so the role that called them is in these two settings. SET ROLE checks
+-- membership, so `role` cannot be forged.
+CREATE FUNCTION larder_data.caller() RETURNS regrole
+LANGUAGE sql STABLE
+RETURN quote_ident(coalesce(nullif(current_setting('role'), 'none'), session_user::text))::regrole;
+
+-- These in PL/pgSQL, because Postgres plans functions in SQL anew in each call.
+CREATE FUNCTION larder_data.is_operator() RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM pg_catalog.pg_roles r
+        WHERE (r.rolname = 'larder_admin' OR r.oid = (
+                SELECT n.nspowner FROM pg_catalog.pg_namespace n WHERE n.nspname = 'larder_data'))
+          AND pg_has_role(larder_data.caller(), r.oid, 'USAGE'));
+END $$;
+
+CREATE FUNCTION larder_data.reads_all() RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN larder_data.is_operator() OR EXISTS (
+        SELECT FROM pg_catalog.pg_roles r WHERE r.rolname IN ('larder_reader', 'larder_worker')
+          AND pg_has_role(larder_data.caller(), r.oid, 'USAGE'));
+END $$;
+
+CREATE FUNCTION larder_data.own_roles() RETURNS SETOF regrole
+LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT r.oid::regrole FROM pg_catalog.pg_roles r WHERE pg_has_role(larder_data.caller(), r.oid, 'USAGE');
+END;
+
+CREATE FUNCTION larder_data.acts_as(owner regrole) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    caller CONSTANT regrole := larder_data.caller();
+BEGIN
+    RETURN coalesce(owner = caller OR EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.oid = owner)
+        AND pg_has_role(caller, owner, 'USAGE'), false) OR larder_data.is_operator();
+END $$;
+
+CREATE FUNCTION larder_data.within(value numeric, high bigint, low bigint DEFAULT 0) RETURNS bigint
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN value IS NOT NULL THEN trunc(least(greatest(value, low), high))::bigint END;

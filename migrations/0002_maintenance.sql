@@ -4,14 +4,14 @@
 --
 -- Kinds of tasks. urgent: other work waits for them, so callers run them in statements of their own, never behind
 -- routine ones. routine: all others. owner: statements that cannot run in a function, see
--- larder_data.owner_statements(). look: no task, but how often one of all workers looks for work of a kind, see
--- larder_data.take_looks().
+-- larder_data.owner_statements(). call: no task, but how often a heartbeat tells one worker of the fleet that
+-- maintenance is due.
 --
 -- A task is a row and a function larder_data.maintenance_TASK, which is in the file of its subject.
 
 CREATE TABLE larder_data.task (
     task text PRIMARY KEY,
-    kind text NOT NULL CHECK (kind IN ('urgent', 'routine', 'owner', 'look')),
+    kind text NOT NULL CHECK (kind IN ('urgent', 'routine', 'owner', 'call')),
     place int NOT NULL UNIQUE,
     every interval NOT NULL,
     purpose text NOT NULL
@@ -22,8 +22,8 @@ COMMENT ON TABLE larder_data.task IS
 INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('rescue', 'urgent', 1, '400 ms', 'running the jobs of lost workers again'),
     ('promote', 'urgent', 2, '200 ms', 'starting retries and scheduled jobs'),
-    ('claims', 'urgent', 3, '1 s', 'keeping claims fast'),
-    ('counts', 'routine', 4, '1 s', 'adding up counts'),
+    ('claims', 'urgent', 3, '10 s', 'keeping claims fast'),
+    ('counts', 'routine', 4, '10 s', 'adding up counts'),
     ('finish', 'routine', 5, '1 s', 'finishing batches'),
     ('cancelled', 'routine', 6, '1 s', 'ending cancelled jobs'),
     ('resumed', 'routine', 7, '1 s', 'restarting resumed jobs'),
@@ -32,15 +32,12 @@ INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('retention', 'routine', 10, '1 h', 'removing old history'),
     ('deleted', 'routine', 11, '10 s', 'removing deleted batches'),
     ('vacuum', 'owner', 12, '25 s', 'vacuum'),
-    ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs'),
+    ('items', 'urgent', 13, '5 s', 'counting items that joined other jobs'),
     ('holds', 'urgent', 14, '30 s', 'moving aside the jobs of held origins and paused batches'),
-    ('look_urgent', 'look', 15, '200 ms', 'looking for urgent tasks'),
-    ('look_routine', 'look', 16, '1 s', 'looking for routine tasks'),
-    ('look_owner', 'look', 17, '5 s', 'looking for vacuum'),
-    ('look_schedule', 'look', 18, '1 s', 'looking for schedules'),
-    ('look_webhook', 'look', 19, '1 s', 'looking for webhooks'),
-    ('look_origins', 'look', 20, '10 s', 'looking for holds that have ended'),
-    ('workers', 'routine', 21, '5 s', 'counting workers');
+    ('forgotten', 'urgent', 15, '1 min', 'running jobs again whose completion the server lost'),
+    ('workers', 'routine', 16, '5 s', 'counting workers'),
+    ('days', 'routine', 18, '1 h', 'opening the default batches of the next day'),
+    ('call', 'call', 17, '200 ms', 'telling a worker that maintenance is due');
 
 CREATE TABLE larder_data.maintenance (
     task text NOT NULL,
@@ -65,14 +62,12 @@ SELECT t.*, m.number, m.next_at, m.was_due_at, m.cursor, m.failed_at, m.last_err
     m.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s' AS is_due
 FROM larder_data.task t, LATERAL (
     SELECT * FROM larder_data.maintenance x WHERE x.task = t.task ORDER BY x.number DESC LIMIT 1) AS m;
-COMMENT ON VIEW larder_data.current_task IS 'The tasks and their state.';
 
 CREATE FUNCTION larder_data.is_due(task text) RETURNS boolean
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
     RETURN (SELECT t.is_due FROM larder_data.current_task t WHERE t.task = is_due.task);
 END $$;
-COMMENT ON FUNCTION larder_data.is_due IS 'Whether a task is to be run now.';
 
 -- All in one query, because most calls of a large fleet find nothing due: to try each task costs three times as much.
 CREATE FUNCTION larder_data.due_tasks(kind text, force boolean) RETURNS text[]
@@ -84,9 +79,9 @@ BEGIN
           AND (force OR t.is_due)
         ORDER BY t.kind = 'urgent', t.place);
 END $$;
-COMMENT ON FUNCTION larder_data.due_tasks IS
-    'The tasks of a kind, or of both urgent and routine ones, that maintain() is to try, in their order.';
 
+-- Locks a task that is due, or any with force, until the end of the transaction, and sets when it is next due; false if
+-- it is not due or another caller runs it.
 CREATE FUNCTION larder_data.take_task(task text, force boolean DEFAULT false) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
@@ -102,9 +97,6 @@ BEGIN
         SELECT t.every FROM larder_data.task t WHERE t.task = take_task.task));
     RETURN true;
 END $$;
-COMMENT ON FUNCTION larder_data.take_task IS
-    'Locks a task that is due, or any with force, until the end of the transaction, and sets when it is next due; '
-    'false if it is not due or another caller runs it.';
 
 CREATE FUNCTION larder_data.change_task(task text, next_at timestamptz, cursor bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -117,31 +109,6 @@ BEGIN
         SELECT x.number FROM larder_data.maintenance x
         WHERE x.task = change_task.task ORDER BY x.number DESC LIMIT 1);
 END $$;
-COMMENT ON FUNCTION larder_data.change_task IS
-    'Sets when a task that the caller has locked is next due, and its cursor; NULL keeps them.';
-
-CREATE FUNCTION larder_data.record_failure(task text, error text) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-DECLARE
-    t larder_data.current_task;
-BEGIN
-    SELECT * INTO t FROM larder_data.current_task x WHERE x.task = record_failure.task;
-    IF error IS NOT NULL OR t.failed_at IS NOT NULL THEN
-        UPDATE larder_data.maintenance m
-        SET number = m.number + 1, failed_at = CASE WHEN error IS NOT NULL THEN clock_timestamp() END,
-            last_error = left(error, 2000)
-        WHERE m.task = t.task AND m.number = t.number;
-    END IF;
-END $$;
-COMMENT ON FUNCTION larder_data.record_failure IS
-    'Records the error of a task that the caller has locked; NULL: it did not fail.';
-
-CREATE FUNCTION larder_data.task_cursor(task text) RETURNS bigint
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-BEGIN
-    RETURN (SELECT t.cursor FROM larder_data.current_task t WHERE t.task = task_cursor.task);
-END $$;
-COMMENT ON FUNCTION larder_data.task_cursor IS 'Where a task continues.';
 
 CREATE FUNCTION larder_data.run_again(task text, is_due boolean, delay interval DEFAULT '0 s') RETURNS void
 LANGUAGE plpgsql AS $$
@@ -150,56 +117,75 @@ BEGIN
         PERFORM larder_data.change_task(task, clock_timestamp() + delay);
     END IF;
 END $$;
-COMMENT ON FUNCTION larder_data.run_again IS 'Makes a task due before its period ends, because it left rows over.';
 
-CREATE FUNCTION larder_data.reschedule(task text, began_at timestamptz, shortest interval) RETURNS void
+-- The adaptive pace of a task that may read many dead rows: due again after 50 times as long as it ran, no sooner than
+-- `shortest` and no later than after its period.
+CREATE FUNCTION larder_data.reschedule(
+    task text, began_at timestamptz, shortest interval, times int DEFAULT 50
+) RETURNS void
 LANGUAGE sql AS $$
-    SELECT larder_data.run_again(task, true, least(
-        greatest(50 * (clock_timestamp() - began_at), shortest),
+    SELECT larder_data.change_task(task, clock_timestamp() + least(
+        greatest(times * (clock_timestamp() - began_at), shortest),
         (SELECT t.every FROM larder_data.task t WHERE t.task = reschedule.task)))
 $$;
-COMMENT ON FUNCTION larder_data.reschedule IS
-    'For a task that reads many rows, as joins does of rows that are dead or not committed: makes it due after 50 '
-    'times as long as it ran, but no sooner than `shortest` and no later than after its period.';
+
+-- Heartbeats call this. A turn that is a second late is locked by a transaction that stays open: every caller gets it.
+CREATE FUNCTION larder_data.take_call() RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    due timestamptz;
+BEGIN
+    SELECT m.next_at INTO due FROM larder_data.maintenance m WHERE m.task = 'call' ORDER BY m.number DESC LIMIT 1;
+    IF due BETWEEN clock_timestamp() AND clock_timestamp() + interval '2 s' THEN
+        RETURN false;
+    END IF;
+    RETURN larder_data.take_task('call') OR due < clock_timestamp() - interval '1 s';
+END $$;
+
+-- Tasks find rows by their keys, whatever the statistics say.
+CREATE FUNCTION larder_data.run_task(task text) RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    moved int;
+BEGIN
+    EXECUTE format('SELECT larder_data.%I()', 'maintenance_' || task) INTO moved;
+    RETURN moved;
+END $$;
 
 -- Each task fails alone: its error is recorded and answered, and the task runs again when it is next due. No task
 -- waits longer than lock_timeout for a lock. What a call did is visible when the whole call has ended, and its locks on
 -- tasks last as long, so urgent tasks come last in a call for all.
 CREATE FUNCTION larder.maintain(force boolean DEFAULT false, kind text DEFAULT NULL)
 RETURNS TABLE (task text, moved int, error text, error_code text)
-LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '2s' AS $$
 #variable_conflict use_column
 BEGIN
-    IF maintain.kind NOT IN ('urgent', 'routine') THEN
-        RAISE EXCEPTION 'the kind is urgent or routine, not "%"', maintain.kind USING ERRCODE = '22023';
-    END IF;
+    PERFORM larder_data.require_read_committed();
+    PERFORM larder_data.refuse(format('the kind is urgent or routine, not "%s"', maintain.kind))
+    WHERE maintain.kind NOT IN ('urgent', 'routine');
     FOREACH task IN ARRAY larder_data.due_tasks(maintain.kind, force) LOOP
         -- Locked one by one, so that no task is held before its turn.
-        BEGIN
-            CONTINUE WHEN NOT larder_data.take_task(task, force);
-        EXCEPTION WHEN serialization_failure THEN
-            -- Above READ COMMITTED: another caller has run it since the snapshot.
-            CONTINUE;
-        END;
-        moved := NULL;
+        CONTINUE WHEN NOT larder_data.take_task(task, force);
         error := NULL;
         error_code := NULL;
         BEGIN
-            EXECUTE format('SELECT larder_data.%I()', 'maintenance_' || task) INTO moved;
-            PERFORM larder_data.record_failure(task, NULL);
-        EXCEPTION
-            -- Above READ COMMITTED: the task begins anew in the next call.
-            WHEN serialization_failure THEN
-                PERFORM larder_data.run_again(task, true);
-            WHEN OTHERS OR query_canceled THEN
-                GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
-                PERFORM larder_data.record_failure(task, error_code || ': ' || error);
+            moved := larder_data.run_task(task);
+        EXCEPTION WHEN OTHERS OR query_canceled THEN
+            GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
+            moved := NULL;
         END;
+        UPDATE larder_data.maintenance m
+        SET number = m.number + 1, failed_at = CASE WHEN error IS NOT NULL THEN clock_timestamp() END,
+            last_error = left(error_code || ': ' || error, 2000)
+        WHERE m.task = maintain.task AND m.number = (
+            SELECT t.number FROM larder_data.current_task t
+            WHERE t.task = maintain.task AND (error IS NOT NULL OR t.failed_at IS NOT NULL));
         RETURN NEXT;
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.maintain IS
     'Runs the maintenance tasks that are due, see larder.maintenance; force: also those that are not. kind: urgent '
-    '(rescue, promote, claims, joins, holds) or routine (the others); by default all. Any number of callers. A call is '
+    '(rescue, promote, claims, items, holds) or routine (the others); by default all. Any number of callers. A call is '
     'one transaction, so call it for the urgent tasks in a statement of its own. Answers per task how many rows it '
     'moved, or its error.';

@@ -1,17 +1,25 @@
 -- Pipelines: each change adds a version, so that live jobs and records keep the text that they were made with.
 --
--- Error codes: LA003 unknown pipeline, LA010 locked by another transaction, 22023 argument.
+-- A version that no enqueue has named for longer than history is kept is first retired, which hides it, and deleted two
+-- days later: a transaction that had found it before has ended by then.
+--
+-- Error codes: LA003 unknown pipeline, LA010 locked by another transaction, 22023 argument, 42501 the pipeline of
+-- another role.
 
 CREATE TABLE larder_data.pipeline (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL CHECK (name <> ''),
     version int NOT NULL DEFAULT 1,
+    owner regrole,
     spec json NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
+    used_on date NOT NULL DEFAULT (now() AT TIME ZONE 'UTC')::date,
+    retired_on date,
     UNIQUE (name, version)
 );
 COMMENT ON TABLE larder_data.pipeline IS
-    'Versions of pipelines, never updated. spec is json because jsonb would change the spelling of numbers (-0.0).';
+    'Versions of pipelines. owner: the role that set it. spec is json because jsonb would change the spelling of '
+    'numbers (-0.0). used_on: a day (UTC) within a week of the last enqueue that named it. retired_on: see above.';
 INSERT INTO larder_data.pipeline (name, spec) VALUES ('original', '{"name":"original","variants":[]}');
 
 CREATE FUNCTION larder_data.find_pipeline(name text) RETURNS int
@@ -19,7 +27,7 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     found_id int;
 BEGIN
-    SELECT p.id INTO found_id FROM larder_data.pipeline p WHERE p.name = find_pipeline.name
+    SELECT p.id INTO found_id FROM larder_data.pipeline p WHERE p.name = find_pipeline.name AND p.retired_on IS NULL
     ORDER BY p.version DESC LIMIT 1;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown pipeline "%"', name USING ERRCODE = 'LA003',
@@ -27,24 +35,36 @@ BEGIN
     END IF;
     RETURN found_id;
 END $$;
-COMMENT ON FUNCTION larder_data.find_pipeline IS 'The newest version of a pipeline.';
+
+CREATE FUNCTION larder_data.is_pipeline(spec json) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN jsonb_typeof(spec::jsonb) = 'object' AND json_typeof(spec -> 'variants') = 'array'
+        AND json_array_length(spec -> 'variants') <= 32 AND NOT EXISTS (
+            SELECT FROM json_array_elements(spec -> 'variants') AS v WHERE json_typeof(v) <> 'object');
+EXCEPTION WHEN data_exception THEN
+    RETURN false;
+END $$;
 
 CREATE FUNCTION larder.pipeline_set(name text, spec json) RETURNS TABLE (pipeline_id int, version int)
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
     newest larder_data.pipeline;
 BEGIN
-    IF name = 'original' THEN
-        RAISE EXCEPTION 'the pipeline "original" cannot be changed' USING ERRCODE = '22023';
-    ELSIF coalesce(name, '') = '' OR octet_length(name) > 200 OR spec IS NULL THEN
-        RAISE EXCEPTION 'a pipeline needs a name of at most 200 bytes and a spec' USING ERRCODE = '22023';
-    END IF;
+    PERFORM larder_data.check_name('a pipeline name', name);
+    PERFORM larder_data.refuse(CASE WHEN name = 'original' THEN 'the pipeline "original" cannot be changed'
+        WHEN coalesce(octet_length(spec::text) > 262144 OR NOT larder_data.is_pipeline(spec), true)
+        THEN 'a pipeline is an object of at most 262144 bytes with an array "variants" of at most 32 objects' END);
     LOOP
         SELECT * INTO newest FROM larder_data.pipeline p WHERE p.name = pipeline_set.name
         ORDER BY p.version DESC LIMIT 1;
-        EXIT WHEN newest.spec::text = spec::text;
-        INSERT INTO larder_data.pipeline (name, version, spec)
-        VALUES (pipeline_set.name, coalesce(newest.version, 0) + 1, pipeline_set.spec)
+        EXIT WHEN newest.spec::text = spec::text AND newest.retired_on IS NULL;
+        IF newest.id IS NOT NULL AND NOT larder_data.acts_as(newest.owner) THEN
+            RAISE EXCEPTION 'pipeline "%" belongs to role %', name, newest.owner USING ERRCODE = '42501';
+        END IF;
+        INSERT INTO larder_data.pipeline (name, version, owner, spec)
+        VALUES (pipeline_set.name, coalesce(newest.version, 0) + 1, coalesce(newest.owner, larder_data.caller()),
+            pipeline_set.spec)
         ON CONFLICT ON CONSTRAINT pipeline_name_version_key DO NOTHING
         RETURNING * INTO newest;
         EXIT WHEN FOUND;
@@ -54,4 +74,35 @@ EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked(format('pipeline "%s"', name), 'larder_data.pipeline');
 END $$;
 COMMENT ON FUNCTION larder.pipeline_set IS
-    'Adds a version of a pipeline, unless the newest version has the same text. Live jobs keep their version.';
+    'Adds a version of a pipeline, unless the newest version has the same text. Live jobs keep their version. Only its '
+    'owner and larder_admin may change a pipeline; spec has at most 262,144 bytes and 32 variants.';
+
+-- Keeps a pipeline from being purged; waits for no other producer.
+CREATE FUNCTION larder_data.note_use(pipeline int) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
+BEGIN
+    IF EXISTS (SELECT FROM larder_data.pipeline p WHERE p.id = note_use.pipeline AND p.used_on < today - 7) THEN
+        UPDATE larder_data.pipeline p SET used_on = today WHERE p.id = ANY (ARRAY(
+            SELECT x.id FROM larder_data.pipeline x WHERE x.id = note_use.pipeline FOR UPDATE SKIP LOCKED));
+    END IF;
+END $$;
+
+-- Only what enqueues no longer find by name: old versions, and ad-hoc pipelines, whose name is the hash of their text.
+CREATE FUNCTION larder_data.purge_pipelines(keep interval) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
+    moved int;
+BEGIN
+    UPDATE larder_data.pipeline p SET retired_on = today
+    WHERE p.retired_on IS NULL AND p.used_on < (now() - keep - interval '30 days')::date AND p.name <> 'original'
+      AND (p.name ~ '^[0-9a-f]{12,}$'
+        OR EXISTS (SELECT FROM larder_data.pipeline x WHERE x.name = p.name AND x.version > p.version));
+    DELETE FROM larder_data.pipeline p
+    WHERE p.retired_on < today - 2 AND NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.pipeline_id = p.id)
+      AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.pipeline_id = p.id);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;

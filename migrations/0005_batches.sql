@@ -10,7 +10,7 @@ CREATE TABLE larder_data.batch (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text CHECK (name <> ''),
     run int NOT NULL DEFAULT 1 CHECK (run > 0),
-    owner text,
+    owner regrole,
     queue_id smallint NOT NULL,
     pipeline_id int,
     priority smallint CHECK (priority BETWEEN 0 AND 9),
@@ -26,7 +26,8 @@ CREATE TABLE larder_data.batch (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE larder_data.batch IS
     'The jobs enqueued together. run: a name is used again when its batch is over; it means the highest run. owner: '
-    'the role that opened the batch, NULL for a daily batch. daily: set for the default batch of a queue and day. '
+    'the role that opened the batch, NULL for a daily batch. daily: set for the default batch of a queue and day, '
+    'which maintenance opens a day ahead. '
     'is_deleted: hidden, to be deleted.';
 
 CREATE TABLE larder_data.batch_notify (
@@ -56,7 +57,6 @@ COMMENT ON TABLE larder_data.batch_source IS
 
 CREATE FUNCTION larder_data.batch_id(batch text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN CASE WHEN batch ~ '^[0-9]{1,18}$' THEN batch::bigint END;
-COMMENT ON FUNCTION larder_data.batch_id IS 'The id that a text in digits stands for; NULL for a name.';
 
 CREATE FUNCTION larder_data.find_batch(batch text) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
@@ -78,43 +78,23 @@ BEGIN
     END IF;
     RETURN found_id;
 END $$;
-COMMENT ON FUNCTION larder_data.find_batch IS 'The id of a batch, given by name, name@run or id.';
 
 CREATE FUNCTION larder.batch_id(batch text) RETURNS bigint
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN larder_data.find_batch(batch);
-END $$;
+LANGUAGE sql STABLE AS $$ SELECT larder_data.find_batch(batch) $$;
 COMMENT ON FUNCTION larder.batch_id IS
     'The id of a batch: a name is its latest run, name@3 its third, name@-1 the one before the latest.';
 
--- Functions run with the rights of their owner, so the role that called them is in these two settings. SET ROLE checks
--- membership, so `role` cannot be forged.
-CREATE FUNCTION larder_data.caller() RETURNS text
-LANGUAGE sql STABLE RETURN coalesce(nullif(current_setting('role'), 'none'), session_user::text);
-COMMENT ON FUNCTION larder_data.caller IS 'The role that called a function of schema larder.';
-
+-- Fails unless the caller has the rights of the role that opened a batch, or is an operator. Each producer may enqueue
+-- into a daily batch.
 CREATE FUNCTION larder_data.require_owner(b larder_data.batch, is_enqueue boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    caller text := larder_data.caller();
 BEGIN
-    IF b.owner = caller OR b.owner IS NULL AND is_enqueue THEN
-        RETURN;
-    END IF;
-    PERFORM FROM pg_catalog.pg_roles r
-    WHERE (r.rolname IN (b.owner, 'larder_admin') OR r.oid = (
-            SELECT n.nspowner FROM pg_catalog.pg_namespace n WHERE n.nspname = 'larder_data'))
-      AND pg_has_role(caller, r.oid, 'USAGE');
-    IF NOT FOUND THEN
+    IF NOT (b.owner IS NULL AND is_enqueue) AND NOT larder_data.acts_as(b.owner) THEN
         RAISE EXCEPTION 'batch % belongs to %', coalesce('"' || b.name || '"', b.id::text),
             coalesce('role ' || b.owner, 'no role: it is the default batch of a day')
             USING ERRCODE = '42501', HINT = 'a member of that role or of larder_admin may do this';
     END IF;
 END $$;
-COMMENT ON FUNCTION larder_data.require_owner IS
-    'Fails unless the caller has the rights of the role that opened a batch, of larder_admin, or of the owner of the '
-    'schema. Each producer may enqueue into a daily batch.';
 
 -- VOLATILE, so that each statement has a snapshot of its own: in this order nothing can be added unseen.
 CREATE FUNCTION larder_data.is_over(b larder_data.batch) RETURNS boolean
@@ -128,9 +108,28 @@ BEGIN
     -- Maintenance finishes a batch only a moment after its last item.
     RETURN EXISTS (SELECT FROM larder_data.ledger l WHERE l.batch_id = b.id AND l.open = 0);
 END $$;
-COMMENT ON FUNCTION larder_data.is_over IS 'Whether the name of a batch can be used again.';
 
--- The row is read without a lock, again after larder_data.start_adding, see adding.sql.
+-- Inserts a batch; without an id if there is one meanwhile. LA010 if another transaction keeps the name. Another open
+-- transaction may have inserted the batch. The default batch of a day is then marked as sealed, so that the caller
+-- takes the next one of the day; for a name the call waits as long as an operator's.
+CREATE FUNCTION larder_data.insert_batch(INOUT b larder_data.batch)
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
+BEGIN
+    PERFORM set_config('lock_timeout', '50ms', true) WHERE b.daily IS NOT NULL;
+    INSERT INTO larder_data.batch AS x (name, run, owner, queue_id, pipeline_id, priority, daily)
+    VALUES (b.name, b.run, b.owner, b.queue_id, b.pipeline_id, b.priority, b.daily)
+    ON CONFLICT (name, run) DO NOTHING RETURNING x.* INTO b;
+    INSERT INTO larder_data.adding (batch_id) SELECT b.id FROM generate_series(1, 4) WHERE b.id IS NOT NULL;
+EXCEPTION WHEN lock_not_available THEN
+    IF b.daily IS NULL THEN
+        PERFORM larder_data.raise_locked(format('the new batch "%s"', b.name), 'larder_data.batch');
+    END IF;
+    b.sealed_at := now();
+END $$;
+
+-- The latest batch of a name, not finished before the transaction ends; a new one if there is none, if the latest one
+-- is over, or, with next_run, sealed. The row is read without a lock, again after larder_data.start_adding, see
+-- adding.sql.
 CREATE FUNCTION larder_data.open_batch(
     name text, queue text, pipeline text, priority int, daily date, next_run boolean DEFAULT false
 ) RETURNS larder_data.batch
@@ -152,22 +151,22 @@ BEGIN
             SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
             EXIT WHEN FOUND;
         END IF;
-        INSERT INTO larder_data.batch (name, run, owner, queue_id, pipeline_id, priority, daily)
-        SELECT open_batch.name, coalesce(b.run, 0) + 1,
-            CASE WHEN open_batch.daily IS NULL THEN larder_data.caller() END, larder_data.find_queue(open_batch.queue),
-            CASE WHEN open_batch.pipeline IS NOT NULL THEN larder_data.find_pipeline(open_batch.pipeline) END,
-            open_batch.priority, open_batch.daily
-        ON CONFLICT (name, run) DO NOTHING RETURNING * INTO b;
-        IF FOUND THEN
-            PERFORM larder_data.allow_adding(b.id);
-            EXIT;
-        END IF;
+        PERFORM larder_data.check_batch_name(open_batch.name) WHERE open_batch.daily IS NULL;
+        b.id := NULL;
+        b.sealed_at := NULL;
+        b.run := coalesce(b.run, 0) + 1;
+        b.name := open_batch.name;
+        b.owner := CASE WHEN open_batch.daily IS NULL THEN larder_data.caller() END;
+        b.queue_id := larder_data.find_queue(open_batch.queue);
+        b.pipeline_id := CASE WHEN open_batch.pipeline IS NOT NULL THEN larder_data.find_pipeline(open_batch.pipeline)
+            END;
+        b.priority := open_batch.priority;
+        b.daily := open_batch.daily;
+        b := larder_data.insert_batch(b);
+        EXIT WHEN b.id IS NOT NULL OR b.sealed_at IS NOT NULL;
     END LOOP;
     RETURN b;
 END $$;
-COMMENT ON FUNCTION larder_data.open_batch IS
-    'The latest batch of a name, not finished before the transaction ends; a new one if there is none, if the latest '
-    'one is over, or, with next_run, sealed.';
 
 CREATE FUNCTION larder_data.daily_batch(queue text) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
@@ -186,8 +185,21 @@ BEGIN
     END LOOP;
     RETURN b;
 END $$;
-COMMENT ON FUNCTION larder_data.daily_batch IS 'The open default batch of a queue for today (UTC).';
 
+CREATE FUNCTION larder_data.check_batch_name(name text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF name IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM larder_data.check_name('a batch name', name);
+    PERFORM larder_data.refuse(format(
+        'a batch name is not all digits and does not end with @ and a number: "%s"', name), 'digits are an id')
+    WHERE name ~ '^[0-9]+$|@-?[0-9]+$';
+END $$;
+
+-- The batch of a name or id, created if a name is missing or its batch is over; LA001 unless it is open, 42501 if it is
+-- another role's.
 CREATE FUNCTION larder_data.batch_for_enqueue(
     batch text, pipeline text, priority int, queue text, next_run boolean DEFAULT false
 ) RETURNS larder_data.batch
@@ -197,20 +209,21 @@ DECLARE
     b larder_data.batch;
     wanted_id bigint := larder_data.batch_id(batch_for_enqueue.batch);
 BEGIN
+    PERFORM larder_data.refuse('a priority is 0 to 9, not ' || batch_for_enqueue.priority)
+    WHERE batch_for_enqueue.priority NOT BETWEEN 0 AND 9;
     IF wanted_id IS NOT NULL THEN
         PERFORM larder_data.start_adding(wanted_id);
         SELECT * INTO b FROM larder_data.batch x WHERE x.id = wanted_id;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'unknown batch "%"', batch_for_enqueue.batch USING ERRCODE = 'LA002';
         END IF;
-    ELSIF batch_for_enqueue.batch ~ '^[0-9]*$|@-?[0-9]+$' OR octet_length(batch_for_enqueue.batch) > 200 THEN
-        RAISE EXCEPTION 'a batch name has 1 to 200 bytes, not all of them digits, and does not end with @ and a number'
-            USING ERRCODE = '22023';
     ELSE
         b := larder_data.open_batch(batch_for_enqueue.batch, batch_for_enqueue.queue, batch_for_enqueue.pipeline,
             batch_for_enqueue.priority, NULL, batch_for_enqueue.next_run);
     END IF;
-    PERFORM larder_data.require_owner(b, true);
+    IF b.owner <> larder_data.caller() THEN
+        PERFORM larder_data.require_owner(b, true);
+    END IF;
     IF b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
         RAISE EXCEPTION 'batch % is %', coalesce('"' || b.name || '"', b.id::text),
             CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished'
@@ -219,9 +232,6 @@ BEGIN
     END IF;
     RETURN b;
 END $$;
-COMMENT ON FUNCTION larder_data.batch_for_enqueue IS
-    'The batch of a name or id, created if a name is missing or its batch is over; LA001 unless it is open, 42501 if '
-    'it is another role''s.';
 
 CREATE FUNCTION larder.batch_open(
     name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default',
@@ -231,15 +241,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
     b larder_data.batch;
 BEGIN
-    IF priority NOT BETWEEN 0 AND 9 THEN
-        RAISE EXCEPTION 'a priority is 0 to 9, not %', priority USING ERRCODE = '22023';
-    ELSIF name ~ '^[0-9]+$' THEN
-        RAISE EXCEPTION 'a batch name is not all digits: "%" is an id', name USING ERRCODE = '22023';
-    END IF;
     b := larder_data.batch_for_enqueue(name, pipeline, priority, queue, next_run);
-    IF b.queue_id <> larder_data.find_queue(queue) THEN
-        RAISE EXCEPTION 'batch "%" is in another queue than "%"', name, queue USING ERRCODE = '22023';
-    END IF;
+    PERFORM larder_data.refuse(format('batch "%s" is in another queue than "%s"', name, queue))
+    WHERE b.queue_id <> larder_data.find_queue(queue);
     INSERT INTO larder_data.batch_notify (batch_id) SELECT b.id
     WHERE batch_open.notify AND NOT EXISTS (SELECT FROM larder_data.batch_notify x WHERE x.batch_id = b.id);
     RETURN b.id;
@@ -251,6 +255,8 @@ COMMENT ON FUNCTION larder.batch_open IS
 
 -- The locks of operators.
 
+-- Raises LA010 and names the session of the transaction `holder`, or else of the oldest one that locks rows of the
+-- table.
 CREATE FUNCTION larder_data.raise_locked(what text, of_table regclass, holder xid DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -268,9 +274,6 @@ BEGIN
     RAISE EXCEPTION '% is locked by %', what, coalesce(session, 'another transaction')
         USING ERRCODE = 'LA010', HINT = 'Repeat the call when that transaction has ended, or end it.';
 END $$;
-COMMENT ON FUNCTION larder_data.raise_locked IS
-    'Raises LA010 and names the session of the transaction `holder`, or else of the oldest one that locks rows of the '
-    'table.';
 
 -- Looks again and again instead of waiting, because a row that is locked in a block with an exception handler and
 -- updated after it takes a multixact.
@@ -299,8 +302,6 @@ BEGIN
     END IF;
     RETURN b;
 END $$;
-COMMENT ON FUNCTION larder_data.lock_batch IS
-    'Locks a batch, LA001 in a refused state, LA010 if another transaction has it locked for 1.5 s.';
 
 CREATE FUNCTION larder.batch_seal(batch text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -324,14 +325,16 @@ CREATE FUNCTION larder_data.advance_source(batch_id bigint, source text, source_
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    added int := cardinality(advance_source.urls);
+    added int := coalesce(cardinality(advance_source.urls), 0);
     last text := left(coalesce(advance_source.urls[added], ''), 8192);
 BEGIN
+    PERFORM larder_data.check_name('a source', advance_source.source);
     IF source_from = 0 THEN
         INSERT INTO larder_data.batch_source (batch_id, name, urls, last_url)
         VALUES (advance_source.batch_id, source, added, last) ON CONFLICT (batch_id, name) DO NOTHING;
     ELSE
-        UPDATE larder_data.batch_source s SET urls = s.urls + added, last_url = last
+        UPDATE larder_data.batch_source s SET urls = s.urls + added,
+            last_url = CASE WHEN added > 0 THEN last ELSE s.last_url END
         WHERE s.batch_id = advance_source.batch_id AND s.name = source AND s.urls = source_from;
     END IF;
     IF NOT FOUND THEN
@@ -339,14 +342,16 @@ BEGIN
             batch_id, source_from, source USING ERRCODE = 'LA009';
     END IF;
 END $$;
-COMMENT ON FUNCTION larder_data.advance_source IS
-    'Counts the enqueued URLs of a list; LA009 unless there were so many.';
 
 CREATE FUNCTION larder.batch_source(batch text, source text) RETURNS TABLE (urls bigint, last_url text)
-LANGUAGE sql STABLE AS $$
-    SELECT s.urls, s.last_url FROM larder_data.batch_source s
-    WHERE s.batch_id = larder_data.find_batch(batch) AND s.name = source
-$$;
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    wanted_id bigint := larder_data.find_batch(batch);
+BEGIN
+    PERFORM larder_data.require_owner(b, true) FROM larder_data.batch b WHERE b.id = wanted_id;
+    RETURN QUERY SELECT s.urls, s.last_url FROM larder_data.batch_source s
+    WHERE s.batch_id = wanted_id AND s.name = source;
+END $$;
 COMMENT ON FUNCTION larder.batch_source IS
     'How many URLs of a list are enqueued, and the first 8,192 characters of the last one; no row before the list is '
     'begun and after it has ended.';

@@ -3,15 +3,13 @@
 -- Each transaction inserts rows of differences into batch_delta, and maintenance folds them into batch_total. No
 -- transaction updates a shared row, and totals are exact because the differences commit with the change that they
 -- count.
+-- Folded entries are dead rows while an old snapshot is open: then the fold, which reads all of them, slows down.
 --
--- Folded entries are dead rows while an old snapshot is open, and a fold that started at the first row would read them
--- all. Each entry has the id of its transaction. At a fold all transactions before the oldest running one have ended,
--- so none of them inserts an entry later: the next fold starts at the oldest one of that time, or at the first entry
--- that it left. An id ahead of all given out is from another server, from which the database was restored.
+-- A batch whose entries cannot be added up is kept in batch_fault, for health, and tried again every minute; the other
+-- batches go on.
 
 -- The columns of the ledger are in items. succeeded includes fresh; failed includes blocked and invalid.
 CREATE TABLE larder_data.batch_delta (
-    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
     batch_id bigint NOT NULL,
     bytes_in bigint NOT NULL DEFAULT 0,
     bytes_out bigint NOT NULL DEFAULT 0,
@@ -28,23 +26,22 @@ CREATE TABLE larder_data.batch_delta (
     variants int NOT NULL DEFAULT 0,
     jobs int NOT NULL DEFAULT 0,
     duration_class smallint,
+    code int,
+    domain text,
     at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE larder_data.batch_delta IS
-    'New entries of the ledger, never updated; read them through larder_data.new_entry. xid: of the transaction that '
-    'inserted it. jobs: how many took a time of duration_class from claim to completion, see '
-    'larder_data.duration_class(). at: when it was inserted.';
-CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id, xid);
-CREATE INDEX batch_delta_xid ON larder_data.batch_delta (xid);
+    'New entries of the ledger, never updated. jobs: how many took a time of duration_class from claim to completion, '
+    'see larder_data.duration_class(). domain, code: the error of the failed items. at: when it was inserted.';
+CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id);
 ALTER TABLE larder_data.batch_delta REPLICA IDENTITY FULL;
 
-CREATE TABLE larder_data.first_entry (
-    xid xid8 PRIMARY KEY
+CREATE TABLE larder_data.batch_fault (
+    batch_id bigint PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    error text NOT NULL
 );
-COMMENT ON TABLE larder_data.first_entry IS
-    'One row: the transaction before which no entry of the ledger, and none of larder_data.new_ready, is left. It '
-    'increases, see schema.sql.';
-INSERT INTO larder_data.first_entry (xid) VALUES ('0');
+COMMENT ON TABLE larder_data.batch_fault IS 'Batches whose entries cannot be added up, and why, as of the last try.';
 
 CREATE TABLE larder_data.batch_total (
     batch_id bigint PRIMARY KEY,
@@ -61,6 +58,7 @@ CREATE TABLE larder_data.batch_total (
     retries bigint NOT NULL,
     downloads bigint NOT NULL,
     variants bigint NOT NULL,
+    last_job bigint NOT NULL DEFAULT 0,
     rate double precision NOT NULL DEFAULT 0,
     folded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -68,21 +66,8 @@ CREATE TABLE larder_data.batch_total (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.batch_total IS
     'Folded entries of the ledger. rate: items that jobs completed per second at folded_at, an exponential mean over '
-    '30 s. last_at: when the last entry was inserted; worked_at: the last one by which a job ended or is tried again.';
-
-CREATE TABLE larder_data.batch_detail_delta (
-    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
-    batch_id bigint NOT NULL,
-    n int NOT NULL,
-    code int NOT NULL,
-    domain text NOT NULL
-);
-COMMENT ON TABLE larder_data.batch_detail_delta IS
-    'New errors of the ledger: how many items failed with which. Never updated; read them through '
-    'larder_data.new_error.';
-CREATE INDEX batch_detail_delta_batch ON larder_data.batch_detail_delta (batch_id, xid);
-CREATE INDEX batch_detail_delta_xid ON larder_data.batch_detail_delta (xid);
-ALTER TABLE larder_data.batch_detail_delta REPLICA IDENTITY FULL;
+    '30 s. last_at: when the last entry was inserted; worked_at: the last one by which a job ended or is tried again. '
+    'last_job: the last id of a job given out before the fold, see larder_data.turns_before().';
 
 CREATE TABLE larder_data.batch_detail (
     batch_id bigint NOT NULL,
@@ -92,7 +77,7 @@ CREATE TABLE larder_data.batch_detail (
     CONSTRAINT batch_detail_key UNIQUE NULLS NOT DISTINCT (batch_id, domain, code)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.batch_detail IS
-    'Folded details: items by error; where domain is NULL, jobs by duration class, which is in code.';
+    'Folded details: failed items by error; where domain is NULL, jobs by duration class, which is in code.';
 ALTER TABLE larder_data.batch_detail REPLICA IDENTITY FULL;
 
 CREATE TABLE larder_data.throughput (
@@ -111,57 +96,28 @@ CREATE TABLE larder_data.throughput (
 COMMENT ON TABLE larder_data.throughput IS
     'What the ledger gained per minute, in items, all batches together. reopened: failed items that were retried.';
 
-CREATE VIEW larder_data.first_new AS
-SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END AS xid
-FROM (SELECT x.xid FROM larder_data.first_entry x ORDER BY x.xid DESC LIMIT 1) AS f;
-COMMENT ON VIEW larder_data.first_new IS
-    'The transaction at which new entries start; 0 where first_entry is from another server.';
-
-CREATE VIEW larder_data.new_entry AS
-SELECT d.* FROM larder_data.batch_delta d WHERE d.xid >= (SELECT f.xid FROM larder_data.first_new f);
-COMMENT ON VIEW larder_data.new_entry IS 'The entries of the ledger that are not in batch_total.';
-
-CREATE VIEW larder_data.new_error AS
-SELECT d.* FROM larder_data.batch_detail_delta d WHERE d.xid >= (SELECT f.xid FROM larder_data.first_new f);
-COMMENT ON VIEW larder_data.new_error IS 'The errors of the ledger that are not in batch_detail.';
-
--- At least e^-100: after some hours without entries the exponential would raise an underflow error.
+-- An exponential mean per second over 30 s, updated with the items that finished in the time passed. At least e^-100:
+-- after some hours without entries the exponential would raise an underflow error.
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
 LANGUAGE sql IMMUTABLE BEGIN ATOMIC
     SELECT rate * weight + finished / seconds * (1 - weight) FROM (
         SELECT seconds, exp(-least(seconds / 30, 100)) AS weight
         FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s) AS w;
 END;
-COMMENT ON FUNCTION larder_data.rate_after IS
-    'An exponential mean per second over 30 s, updated with the items that finished in the time passed.';
 
-CREATE FUNCTION larder_data.move_first_entry(start xid8, oldest_running xid8) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+-- only_batch: the entries of one batch; else of all but those in batch_fault.
+CREATE FUNCTION larder_data.fold_entries(only_batch bigint DEFAULT NULL) RETURNS int
+LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-    last_start xid8 := (SELECT f.xid FROM larder_data.first_entry f ORDER BY f.xid DESC LIMIT 1);
-    next_start xid8 := least(oldest_running,
-        (SELECT min(d.xid) FROM larder_data.batch_delta d WHERE d.xid >= start),
-        (SELECT min(d.xid) FROM larder_data.batch_detail_delta d WHERE d.xid >= start),
-        (SELECT min(n.xid) FROM larder_data.new_ready n WHERE n.xid >= start));
-BEGIN
-    IF next_start <> last_start THEN
-        UPDATE larder_data.first_entry f SET xid = next_start WHERE f.xid = last_start;
-    END IF;
-END $$;
-COMMENT ON FUNCTION larder_data.move_first_entry IS
-    'Sets first_entry to this transaction, or to the first entry that is left from start on, if that is lower.';
-
-CREATE FUNCTION larder_data.maintenance_counts() RETURNS int
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
-DECLARE
-    start xid8 := (SELECT f.xid FROM larder_data.first_new f);
-    oldest_running xid8 := pg_snapshot_xmin(pg_current_snapshot());
+    last_job CONSTANT bigint := (SELECT s.last_value FROM larder_data.job_id s);
     moved int;
 BEGIN
     WITH d AS (
         DELETE FROM larder_data.batch_delta x WHERE x.ctid = ANY (ARRAY(
-            SELECT y.ctid FROM larder_data.batch_delta y WHERE y.xid >= start ORDER BY y.xid LIMIT 20000
-            FOR UPDATE SKIP LOCKED))
+            SELECT y.ctid FROM larder_data.batch_delta y
+            WHERE CASE WHEN only_batch IS NOT NULL THEN y.batch_id = only_batch
+                ELSE y.batch_id <> ALL (ARRAY(SELECT f.batch_id FROM larder_data.batch_fault f)) END
+            LIMIT 20000 FOR UPDATE SKIP LOCKED))
         RETURNING x.*
     ), by_minute AS (
         INSERT INTO larder_data.throughput AS t (
@@ -176,19 +132,21 @@ BEGIN
             failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
             reopened = t.reopened + excluded.reopened, retries = t.retries + excluded.retries,
             downloads = t.downloads + excluded.downloads, variants = t.variants + excluded.variants
-    ), by_duration AS (
-        INSERT INTO larder_data.batch_detail AS t (batch_id, n, code)
-        SELECT d.batch_id, sum(d.jobs), d.duration_class FROM d WHERE d.duration_class IS NOT NULL
-        GROUP BY d.batch_id, d.duration_class ORDER BY d.batch_id, d.duration_class
+    ), by_detail AS (
+        INSERT INTO larder_data.batch_detail AS t (batch_id, n, code, domain)
+        SELECT d.batch_id, sum(coalesce(nullif(d.jobs, 0), d.failed)), coalesce(d.duration_class, d.code) AS code,
+            d.domain
+        FROM d WHERE d.duration_class IS NOT NULL OR d.domain IS NOT NULL
+        GROUP BY d.batch_id, d.domain, 3 ORDER BY d.batch_id, d.domain, 3
         ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n
     ), by_batch AS (
         -- The first rate of a batch is the mean since it was opened.
         INSERT INTO larder_data.batch_total AS t (
             batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined,
-            retries, downloads, variants, last_at, worked_at, rate)
+            retries, downloads, variants, last_job, last_at, worked_at, rate)
         SELECT d.batch_id, sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
             sum(d.cancelled), sum(d.fresh), sum(d.blocked), sum(d.invalid), sum(d.joined), sum(d.retries),
-            sum(d.downloads), sum(d.variants), max(d.at),
+            sum(d.downloads), sum(d.variants), last_job, max(d.at),
             max(d.at) FILTER (WHERE d.succeeded + d.failed + d.retries > d.fresh + d.blocked + d.invalid),
             greatest(sum(d.succeeded + d.failed - d.fresh - d.blocked - d.invalid), 0)
                 / greatest(extract(epoch FROM clock_timestamp() - min(b.created_at)), 0.1)
@@ -200,41 +158,65 @@ BEGIN
             fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked, folded_at = DEFAULT,
             invalid = t.invalid + excluded.invalid, joined = t.joined + excluded.joined,
             retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
-            variants = t.variants + excluded.variants, last_at = greatest(t.last_at, excluded.last_at),
-            worked_at = greatest(t.worked_at, excluded.worked_at),
+            variants = t.variants + excluded.variants, last_job = excluded.last_job,
+            last_at = greatest(t.last_at, excluded.last_at), worked_at = greatest(t.worked_at, excluded.worked_at),
             rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, greatest(excluded.succeeded
                 + excluded.failed - excluded.fresh - excluded.blocked - excluded.invalid, 0))
     )
     SELECT count(*) INTO moved FROM d;
-    PERFORM larder_data.fold_errors(start);
-    PERFORM larder_data.move_first_entry(start, oldest_running);
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.maintenance_counts IS 'Adds new entries of the ledger to the totals, 20,000 a call.';
 
-CREATE FUNCTION larder_data.fold_errors(start xid8) RETURNS void
-LANGUAGE sql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-    WITH d AS (
-        DELETE FROM larder_data.batch_detail_delta x WHERE x.ctid = ANY (ARRAY(
-            SELECT y.ctid FROM larder_data.batch_detail_delta y WHERE y.xid >= start ORDER BY y.xid LIMIT 20000
-            FOR UPDATE SKIP LOCKED))
-        RETURNING x.*
-    )
-    INSERT INTO larder_data.batch_detail AS t (batch_id, n, code, domain)
-    SELECT d.batch_id, sum(d.n), d.code, d.domain FROM d
-    GROUP BY d.batch_id, d.domain, d.code ORDER BY d.batch_id, d.domain, d.code
-    ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n
-$$;
-COMMENT ON FUNCTION larder_data.fold_errors IS
-    'Adds new errors of the ledger, from this transaction on, to the details, 20,000 a call.';
+-- A block per batch, only where the block for all has failed.
+CREATE FUNCTION larder_data.fold_one(batch_no bigint) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    moved int;
+BEGIN
+    moved := larder_data.fold_entries(batch_no);
+    DELETE FROM larder_data.batch_fault f WHERE f.batch_id = batch_no;
+    RETURN moved;
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+    INSERT INTO larder_data.batch_fault AS f (batch_id, error) VALUES (batch_no, left(SQLERRM, 500))
+    ON CONFLICT (batch_id) DO UPDATE SET at = excluded.at, error = excluded.error;
+    RETURN 0;
+END $$;
 
--- Folded plus new entries. In a cancelled batch every open item counts as cancelled: maintenance ends its jobs later.
--- The new entries are added up in one pass, not by a look-up per batch; a condition on batch_id is applied in that
--- pass.
+CREATE FUNCTION larder_data.maintenance_counts() RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    began_at CONSTANT timestamptz := clock_timestamp();
+    moved int := 0;
+    batch_no bigint;
+BEGIN
+    BEGIN
+        moved := larder_data.fold_entries();
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+        FOR batch_no IN SELECT DISTINCT d.batch_id FROM larder_data.batch_delta d LIMIT 1000 LOOP
+            moved := moved + larder_data.fold_one(batch_no);
+        END LOOP;
+    END;
+    FOR batch_no IN
+        SELECT f.batch_id FROM larder_data.batch_fault f WHERE f.at < clock_timestamp() - interval '1 min' LIMIT 10
+    LOOP
+        moved := moved + larder_data.fold_one(batch_no);
+    END LOOP;
+    IF moved >= 20000 THEN
+        PERFORM larder_data.run_again('counts', true);
+    ELSE
+        PERFORM larder_data.reschedule('counts', began_at, '1 s', 10);
+    END IF;
+    RETURN moved;
+END $$;
+
+-- Counts per batch, exact at this instant. rate, folded_at: as in batch_total. folded: items in batch_total that jobs
+-- completed. last_at: when the counts last changed. Folded plus new entries. In a cancelled batch every open item
+-- counts as cancelled: maintenance ends its jobs later. The new entries are added up in one pass, not by a look-up per
+-- batch; a condition on batch_id is applied in that pass.
 CREATE VIEW larder_data.ledger AS
 SELECT s.*, s.total - s.succeeded - s.failed - s.cancelled AS open
 FROM (
-    SELECT b.id AS batch_id, b.name, b.run, b.owner, b.queue_id, b.created_at, b.sealed_at, b.paused_at,
+    SELECT b.id AS batch_id, b.name, b.run, b.owner, b.daily, b.queue_id, b.created_at, b.sealed_at, b.paused_at,
         b.paused_by,
         b.cancelled_at, b.finished_at,
         c.total, c.succeeded, c.failed,
@@ -250,7 +232,7 @@ FROM (
             sum(x.joined) AS joined, sum(x.retries) AS retries, sum(x.downloads) AS downloads,
             sum(x.variants) AS variants, sum(x.bytes_in)::bigint AS bytes_in, sum(x.bytes_out)::bigint AS bytes_out,
             max(x.at) AS last_at
-        FROM larder_data.new_entry x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
+        FROM larder_data.batch_delta x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
     CROSS JOIN LATERAL (SELECT
         coalesce(t.total, 0) + coalesce(d.total, 0) AS total,
         coalesce(t.succeeded, 0) + coalesce(d.succeeded, 0) AS succeeded,
@@ -267,6 +249,3 @@ FROM (
         coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0) AS bytes_out) AS c
     WHERE NOT b.is_deleted
 ) AS s;
-COMMENT ON VIEW larder_data.ledger IS
-    'Counts per batch, exact at this instant. rate, folded_at: as in batch_total. folded: items in batch_total that '
-    'jobs completed. last_at: when the counts last changed.';

@@ -23,7 +23,7 @@ ALTER TABLE larder_data.retry_rule REPLICA IDENTITY FULL;
 INSERT INTO larder_data.retry_rule (domain, code, retried, blocks, counts_for_origin, what) VALUES
     ('SDWebImageErrorDomain', NULL, false, false, false, 'other SDWebImage errors'),
     ('SDWebImageErrorDomain', 1000, false, false, false, 'empty or unparsable URL'),
-    ('SDWebImageErrorDomain', 1001, false, true, false, 'empty body, not an image, format not allowed, undecodable'),
+    ('SDWebImageErrorDomain', 1001, false, true, false, 'empty body, not an image, undecodable'),
     ('SDWebImageErrorDomain', 1003, false, false, false, 'blocked URL'),
     ('SDWebImageErrorDomain', 2001, false, false, false, 'HTTP status outside 200-299'),
     ('SDWebImageErrorDomain', 2002, false, false, false, 'cancelled'),
@@ -48,9 +48,14 @@ INSERT INTO larder_data.retry_rule (domain, code, retried, blocks, counts_for_or
     ('LarderErrorDomain', 104, false, false, false, 'policy: robots'),
     ('LarderErrorDomain', 105, false, false, false, 'the worker lacks what the context asks for'),
     ('LarderErrorDomain', 106, true, false, false, 'the origin is held'),
+    ('LarderErrorDomain', 201, false, false, false, 'limit of a worker: body'),
+    ('LarderErrorDomain', 202, false, false, false, 'limit of a worker: pixels'),
+    ('LarderErrorDomain', 203, false, false, false, 'limit of a worker: edge'),
+    ('LarderErrorDomain', 204, false, false, false, 'limit of a worker: frames'),
     ('LarderErrorDomain', 401, false, false, false, 'transform'),
     ('LarderErrorDomain', 402, false, false, false, 'encode'),
     ('LarderErrorDomain', 403, true, false, false, 'store'),
+    ('LarderErrorDomain', 502, false, false, false, 'the database refused the result of an attempt'),
     -- A worker returns such a job with snooze_v1 instead, and the attempt is not counted.
     ('LarderErrorDomain', 501, true, false, false, 'the worker''s own fault');
 
@@ -64,12 +69,8 @@ INSERT INTO larder_data.retry_rule (domain, code, http_status, retried, counts_f
     ('SDWebImageErrorDomain', 2001, 504, true, true, 'gateway timeout');
 
 INSERT INTO larder_data.retry_rule (domain, code, blocks, block_for, what) VALUES
-    ('LarderErrorDomain', 201, true, '30 days', 'limit: body'),
-    ('LarderErrorDomain', 202, true, '30 days', 'limit: pixels'),
-    ('LarderErrorDomain', 203, true, '30 days', 'limit: edge'),
-    ('LarderErrorDomain', 204, true, '30 days', 'limit: frames'),
-    ('LarderErrorDomain', 205, true, '30 days', 'limit: memory'),
-    ('LarderErrorDomain', 206, true, '30 days', 'limit: time'),
+    ('LarderErrorDomain', 205, true, '30 days', 'limit of a worker: memory'),
+    ('LarderErrorDomain', 206, true, '30 days', 'limit of a worker: time'),
     ('LarderErrorDomain', 302, true, '30 days', 'poison: the transcoder died twice on this image');
 
 INSERT INTO larder_data.retry_rule (domain, code, retried, then_code, what) VALUES

@@ -10,21 +10,24 @@ CREATE TABLE larder_data.blocklist (
     fails int NOT NULL DEFAULT 1,
     code int,
     http_status int,
+    worker_limit bigint,
     url text NOT NULL,
     domain text,
     message text
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE larder_data.blocklist IS
     'Failed URLs (SDWebImage''s failedURLs), blocked until a time. operator_until: the part of it that an operator '
-    'set, which no option passes and no success ends. Expired rows are kept for a while, because the next block of the '
-    'same URL lasts twice as long.';
+    'set, which no option passes and no success ends. worker_limit: the limit of memory or time that a worker had when '
+    'the image exceeded it; a worker with a higher one is not blocked. Expired rows are kept for a while, '
+    'because the next block of the same URL lasts twice as long.';
 
--- STABLE although they always return the same, because convert_to is, and only so does Postgres inline them.
+-- Identity of a URL: 128 bits of SHA-256 of its bytes. STABLE although they always return the same, because convert_to
+-- is, and only so does Postgres inline them.
 CREATE FUNCTION larder_data.url_hash(url text) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16);
-COMMENT ON FUNCTION larder_data.url_hash IS 'Identity of a URL: 128 bits of SHA-256 of its bytes.';
 
--- A locked row is skipped: its holder decides on that URL.
+-- Ends the blocks of failures after a download with RetryFailed, as SDWebImage does. A block by an operator stays. A
+-- locked row is skipped: its holder decides on that URL.
 CREATE FUNCTION larder_data.unblock(urls text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -38,8 +41,6 @@ BEGIN
     UPDATE larder_data.blocklist x SET until = x.operator_until, fails = 0
     WHERE x.ctid = ANY (found) AND x.operator_until > clock_timestamp();
 END $$;
-COMMENT ON FUNCTION larder_data.unblock IS
-    'Ends the blocks of failures after a download with RetryFailed, as SDWebImage does. A block by an operator stays.';
 
 CREATE FUNCTION larder.block_many(urls text[], ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
@@ -49,14 +50,11 @@ DECLARE
         SELECT coalesce(u.url, '') FROM unnest(urls) AS u (url)
         WHERE coalesce(u.url, '') = '' OR octet_length(u.url) > 8192 LIMIT 1);
 BEGIN
-    IF cardinality(urls) > 10000 THEN
-        RAISE EXCEPTION 'at most 10000 URLs a call, not %', cardinality(urls) USING ERRCODE = '22023';
-    ELSIF bad IS NOT NULL THEN
-        RAISE EXCEPTION 'a URL has 1 to 8192 bytes, not %', octet_length(bad) USING ERRCODE = '22023';
-    ELSIF coalesce(ttl, interval '0') <= interval '0' THEN
-        RAISE EXCEPTION 'the duration of a block is positive, not %', coalesce(ttl::text, 'NULL')
-            USING ERRCODE = '22023';
-    END IF;
+    PERFORM larder_data.refuse(CASE
+        WHEN cardinality(urls) > 10000 THEN 'at most 10000 URLs a call, not ' || cardinality(urls)
+        WHEN bad IS NOT NULL THEN 'a URL has 1 to 8192 bytes, not ' || octet_length(bad)
+        WHEN coalesce(ttl NOT BETWEEN interval '1 ms' AND interval '100 years', true)
+        THEN 'the duration of a block is positive, at most 100 years, not ' || coalesce(ttl::text, 'NULL') END);
     INSERT INTO larder_data.blocklist AS x (url_hash, until, operator_until, fails, code, url, domain, message)
     SELECT h.hash, now() + ttl, now() + ttl, 0, 1003, min(h.url), 'SDWebImageErrorDomain',
         left(coalesce(reason, 'the URL was blocked by an operator'), 2000)
@@ -65,6 +63,7 @@ BEGIN
     ON CONFLICT (url_hash) DO UPDATE SET
         until = greatest(x.until, excluded.until),
         operator_until = greatest(x.operator_until, excluded.operator_until), last_at = now(), http_status = NULL,
+        worker_limit = NULL,
         domain = excluded.domain, code = excluded.code,
         -- An operator's block that is repeated without a reason keeps the reason.
         message = CASE WHEN reason IS NULL AND x.operator_until IS NOT NULL THEN x.message ELSE excluded.message END;
@@ -95,7 +94,7 @@ END $$;
 COMMENT ON FUNCTION larder.unblock_url IS
     'Removes a URL and its count of failures from the blocklist; answers whether it was blocked.';
 
-CREATE FUNCTION larder.unblock_all(portion int DEFAULT 10000, OUT unblocked bigint, OUT is_last boolean)
+CREATE FUNCTION larder.unblock_portion(portion int DEFAULT 10000, OUT unblocked bigint, OUT is_last boolean)
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 BEGIN
     WITH removed AS (
@@ -107,9 +106,9 @@ BEGIN
 EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked('the block of a URL', 'larder_data.blocklist');
 END $$;
-COMMENT ON FUNCTION larder.unblock_all IS
-    'Empties the blocklist, at most `portion` rows a call, expired ones included: repeat until is_last. Answers how '
-    'many URLs were blocked.';
+COMMENT ON FUNCTION larder.unblock_portion IS
+    'Removes at most `portion` rows of the blocklist, expired ones included, and answers how many URLs were blocked. '
+    'See larder.unblock_all.';
 
 CREATE FUNCTION larder.blocklist_page(after bytea, portion int) RETURNS TABLE (
     url_hash bytea, url text, until timestamptz, fails int, domain text, code int, message text, http_status int

@@ -1,6 +1,7 @@
 #pragma once
 // libcurl's setters and getters are variadic, which Swift cannot call: one function for each type of argument.
 #include <curl/curl.h>
+#include <stdbool.h>
 
 static inline CURLcode larder_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -33,6 +34,9 @@ static inline struct curl_slist *larder_curl_get_list(CURL *handle, CURLINFO inf
     struct curl_slist *value = NULL;
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : NULL;
 }
+
+/// Whether there was no memory for something, or, since libcurl 8.6, a limit of its own (CURLE_TOO_LARGE, 100).
+static inline bool larder_curl_lacks_room(CURLcode code) { return code == CURLE_OUT_OF_MEMORY || (int)code == 100; }
 
 /// The four callbacks of a transfer, all with the same `context`.
 static inline void larder_curl_set_callbacks(CURL *handle, curl_write_callback on_header, curl_write_callback on_body,

@@ -231,6 +231,8 @@ int larder_open_unseen(const char *path) {
     return descriptor < 0 && errno == EPERM ? open(path, flags) : descriptor;
 }
 
+int larder_open_program(const char *path) { return open(path, O_PATH | O_CLOEXEC); }
+
 int larder_open_unnamed(const char *directory) { return open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666); }
 
 long long larder_processor_time(int process) {

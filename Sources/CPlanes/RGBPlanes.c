@@ -73,6 +73,18 @@ void larder_rgb_to_ycc(const uint8_t *restrict red, const uint8_t *restrict gree
 }
 
 FOR_EACH_PROCESSOR
+void larder_rgb_to_limited_ycc(const uint8_t *restrict red, const uint8_t *restrict green,
+                               const uint8_t *restrict blue, size_t count, uint8_t *restrict luma,
+                               uint8_t *restrict cb, uint8_t *restrict cr) {
+    for (size_t x = 0; x < count; x++) {
+        float r = red[x], g = green[x], b = blue[x], y = 0.299f * r + 0.587f * g + 0.114f * b;
+        luma[x] = clamped(16 + 219.0f / 255 * y);
+        cb[x] = clamped(128 + 224.0f / 255 / 1.772f * (b - y));
+        cr[x] = clamped(128 + 224.0f / 255 / 1.402f * (r - y));
+    }
+}
+
+FOR_EACH_PROCESSOR
 void larder_ycc_to_rgb(const uint8_t *restrict luma, const uint8_t *restrict cb, const uint8_t *restrict cr,
                        size_t count, uint8_t *restrict red, uint8_t *restrict green, uint8_t *restrict blue) {
     for (size_t x = 0; x < count; x++) {

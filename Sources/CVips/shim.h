@@ -1,6 +1,7 @@
 #pragma once
 // libvips' operations are variadic, which Swift cannot call: each use has a function with a fixed signature.
 // All return 0, or -1 with libvips' error buffer set; the caller owns the image in `out`.
+#include <string.h>
 #include <unistd.h>
 #include <vips/vips.h>
 
@@ -19,14 +20,21 @@ static inline void larder_drop(VipsOperation *operation) {
     g_object_unref(operation);
 }
 
-/// Opens a buffer, which is not copied and must outlive the image. A truncated file is an error. The loader is named,
-/// so that the bytes cannot choose among all of libvips' parsers.
+/// What of a file is an error: that it is truncated, and a wrong checksum of a PNG. libvips before 8.15.3 checks those
+/// at the lower level, later versions at the higher one.
+static inline VipsFailOn larder_fail_on(const char *loader) {
+    int version = vips_version(0) * 10000 + vips_version(1) * 100 + vips_version(2);
+    return version >= 81503 && strcmp(loader, "pngload_buffer") == 0 ? VIPS_FAIL_ON_ERROR : VIPS_FAIL_ON_TRUNCATED;
+}
+
+/// Opens a buffer, which is not copied and must outlive the image. The loader is named, so that the bytes cannot choose
+/// among all of libvips' parsers.
 static inline int larder_load(const char *loader, const void *bytes, size_t length, const char *options,
                               VipsImage **out) {
     VipsOperation *operation = vips_operation_new(loader);
     if (!operation) { return -1; }
     VipsBlob *blob = vips_blob_new(NULL, bytes, length);
-    g_object_set(operation, "buffer", blob, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_TRUNCATED, NULL);
+    g_object_set(operation, "buffer", blob, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", larder_fail_on(loader), NULL);
     vips_area_unref(VIPS_AREA(blob));
     int result = larder_build(&operation, options);
     if (result == 0) { g_object_get(operation, "out", out, NULL); }
@@ -59,10 +67,12 @@ static inline int larder_resize(VipsImage *in, VipsImage **out, double horizonta
     return vips_resize(in, out, horizontal, "vscale", vertical, NULL);
 }
 
-/// Converts to 8-bit sRGB by the embedded profile, else by libvips' built-in profile `fallback`. Black becomes black.
-static inline int larder_icc_to_srgb(VipsImage *in, VipsImage **out, const char *fallback) {
+/// Converts to 8-bit sRGB by the embedded profile, else by libvips' built-in profile `fallback`; with perceptual or
+/// relative intent. Black becomes black.
+static inline int larder_icc_to_srgb(VipsImage *in, VipsImage **out, const char *fallback, int is_perceptual) {
     return vips_icc_transform(in, out, "srgb", "embedded", TRUE, "input_profile", fallback, "depth", 8, "intent",
-                              VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, NULL);
+                              is_perceptual ? VIPS_INTENT_PERCEPTUAL : VIPS_INTENT_RELATIVE,
+                              "black_point_compensation", TRUE, NULL);
 }
 
 static inline int larder_to_srgb(VipsImage *in, VipsImage **out) {
@@ -245,11 +255,17 @@ static inline int larder_new_pixels(VipsImage **out, int width, int height, int 
     return 0;
 }
 
+/// A copy of 8-bit samples of a number of bands.
+static inline int larder_from_bytes(const void *samples, int width, int height, int bands, VipsImage **out) {
+    size_t length = (size_t)width * (size_t)height * (size_t)bands;
+    *out = vips_image_new_from_memory_copy(samples, length, width, height, bands, VIPS_FORMAT_UCHAR);
+    return *out ? 0 : -1;
+}
+
 /// A copy of 8-bit RGBA pixels as an image in sRGB.
 static inline int larder_from_rgba(const void *pixels, int width, int height, VipsImage **out) {
-    size_t length = (size_t)width * (size_t)height * 4;
-    VipsImage *copy = vips_image_new_from_memory_copy(pixels, length, width, height, 4, VIPS_FORMAT_UCHAR);
-    if (!copy) { return -1; }
+    VipsImage *copy = NULL;
+    if (larder_from_bytes(pixels, width, height, 4, &copy)) { return -1; }
     int result = vips_copy(copy, out, "interpretation", VIPS_INTERPRETATION_sRGB, NULL);
     g_object_unref(copy);
     return result;

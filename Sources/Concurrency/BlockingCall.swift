@@ -1,6 +1,6 @@
 /// Runs an asynchronous function and blocks the calling thread until it returns.
 ///
-/// For functions that block by contract, such as those of a store, where the work is asynchronous. The caller must not
+/// For functions that block by contract, such as a store's, where the work is asynchronous. The caller must not
 /// be on the cooperative pool, of which it would take a thread. The task cannot outlive the call.
 package func blockingCall<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value

@@ -34,11 +34,12 @@ package struct ChildProcess: ~Copyable, Sendable {
     ///   - arguments: the arguments after the program's name.
     ///   - environment: `NAME=value` lines; nil inherits the parent's environment.
     ///   - descriptors: `descriptors[n]` becomes the child's descriptor n; -1 gives `/dev/null`.
+    ///   - file: what is started instead of the file of that path; `program` stays the child's argument 0.
     ///   - blocked: the signals that the child starts with blocked; none by default.
     /// - Throws: `SpawnError` when the program cannot be started.
     package init(
         _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2],
-        blocked: [Int32] = []
+        file: String? = nil, blocked: [Int32] = []
     ) throws(SpawnError) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -77,8 +78,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         var child = pid_t()
         let code =
             environment == nil
-            ? posix_spawnp(&child, program, &actions, &attributes, &argv, environ)
-            : posix_spawnp(&child, program, &actions, &attributes, &argv, &envp)
+            ? posix_spawnp(&child, file ?? program, &actions, &attributes, &argv, environ)
+            : posix_spawnp(&child, file ?? program, &actions, &attributes, &argv, &envp)
         guard code == 0 else { throw SpawnError(program: program, code: code) }
         processID = child
     }

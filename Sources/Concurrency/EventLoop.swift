@@ -5,7 +5,9 @@ import Glibc
 package protocol EventPoller: Sendable {
     /// Waits for `wake` or for an event, and handles the event. Called on the loop's thread only; an
     /// earlier `wake` ends it at once.
-    func poll()
+    ///
+    /// - Parameter mayWait: false while jobs wait: it handles what has happened and returns.
+    func poll(mayWait: Bool)
     /// Ends one `poll`, from any thread.
     func wake()
 }
@@ -21,6 +23,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         var isStopped = false
         var thread: pthread_t?
     }
+
+    /// How many turns with jobs may follow each other without a look at events.
+    private static let turnsBetweenPolls = 16
 
     private let name: String
     private let poller: any EventPoller
@@ -63,6 +68,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     private func run() {
         let current = pthread_self()
         state.withLock { $0.thread = current }
+        var busyTurns = 0
         while true {
             let (jobs, isStopped) = state.withLock { state in
                 defer { state.jobs.removeAll(keepingCapacity: true) }
@@ -71,10 +77,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
             for job in jobs {
                 job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             }
-            if jobs.isEmpty {
-                if isStopped { return }
-                poller.poll()
-            }
+            if jobs.isEmpty, isStopped { return }
+            // A flood of jobs must not keep events waiting; a poll after each one would cost more than a short job.
+            busyTurns = jobs.isEmpty ? 0 : busyTurns + 1
+            if busyTurns % Self.turnsBetweenPolls == 0 { poller.poll(mayWait: jobs.isEmpty) }
         }
     }
 }
@@ -85,7 +91,8 @@ package final class ConditionPoller: EventPoller {
 
     package init() {}
 
-    package func poll() {
+    package func poll(mayWait: Bool) {
+        guard mayWait else { return }
         isWoken.wait { isWoken -> Void? in
             defer { isWoken = false }
             return isWoken ? () : nil

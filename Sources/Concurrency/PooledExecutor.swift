@@ -25,7 +25,7 @@ package final class PooledExecutor: SerialExecutor {
         if isFirst { pool.submit { self.runNext() } }
     }
 
-    /// Runs one job; the next one waits behind those of other executors.
+    /// Runs one job; the next one waits behind the jobs of other executors.
     private func runNext() {
         let job = state.withLock { $0.jobs.removeFirst() }
         job.runSynchronously(on: asUnownedSerialExecutor())

@@ -1,9 +1,13 @@
 /// The tasks that run now, each under a name by which it can be cancelled.
 package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
-    /// Protected by the lock of `entries`; the task lives longer than its entry.
-    private struct Entry: @unchecked Sendable {
-        let task: UnsafeCurrentTask
+    private struct Entry {
+        let stop = AsyncEvent()
         var wasCancelled = false
+    }
+
+    private enum End<Value: Sendable>: Sendable {
+        case returned(Value)
+        case stopped
     }
 
     private let entries = Locked<[Name: Entry]>([:])
@@ -19,31 +23,32 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
     package func run<Value: Sendable>(
         _ name: Name, _ body: @escaping @Sendable () async -> Value
     ) async -> (value: Value, wasCancelled: Bool) {
-        async let ended = runInThisTask(name, body)
-        return await ended
-    }
-
-    private func runInThisTask<Value: Sendable>(
-        _ name: Name, _ body: @Sendable () async -> Value
-    ) async -> (value: Value, wasCancelled: Bool) {
-        withUnsafeCurrentTask { task in
-            guard let task else { return }
-            let entry = Entry(task: task)
-            entries.withLock { $0[name] = entry }
+        let entry = Entry()
+        entries.withLock { $0[name] = entry }
+        let value = await withTaskGroup(of: End<Value>.self) { group in
+            group.addTask { .returned(await body()) }
+            group.addTask {
+                await entry.stop.wait()
+                return .stopped
+            }
+            while true {
+                let end = await group.next()
+                group.cancelAll()
+                if case .returned(let value) = end { return value }
+            }
         }
-        let value = await body()
-        let entry = entries.withLock { $0.removeValue(forKey: name) }
-        return (value, entry?.wasCancelled ?? false)
+        let last = entries.withLock { $0.removeValue(forKey: name) }
+        return (value, last?.wasCancelled ?? false)
     }
 
-    /// Cancels those of `names` that run.
+    /// Cancels the tasks with these names that run. Their cancellation handlers may call this, too.
     package func cancel(_ names: some Sequence<Name>) {
         for name in names {
-            // With the lock held, so that the task still exists; no cancellation handler takes this lock.
-            entries.withLock { entries in
+            let stop = entries.withLock { entries in
                 entries[name]?.wasCancelled = true
-                entries[name]?.task.cancel()
+                return entries[name]?.stop
             }
+            stop?.signal()
         }
     }
 

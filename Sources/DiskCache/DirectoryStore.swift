@@ -29,7 +29,7 @@ public struct DirectoryStore: ImageStore {
 
     /// Opens the cache in `root`; creates its directories and its id if necessary, and tests that it is writable.
     ///
-    /// Deletes the temporary files of dead processes, as far as permissions allow. Those of other hosts and containers
+    /// Deletes the temporary files of dead processes, as far as permissions allow. The files of other hosts and containers
     /// are deleted only when they are a day old.
     ///
     /// - Parameters:
@@ -37,7 +37,7 @@ public struct DirectoryStore: ImageStore {
     ///   - namespace: `default` by default.
     ///   - naming: SDWebImage's by default.
     ///   - durability: `.data` by default.
-    ///   - permissions: those of new files and directories, 0644 and 0755 less the umask by default.
+    ///   - permissions: for new files and directories, 0644 and 0755 less the umask by default.
     ///   - fallbacks: none by default.
     /// - Throws: `StoreError`.
     public init(

@@ -17,9 +17,6 @@ enum GLibText {
         return digest
     }
 
-    /// A host name in Punycode; nil when it cannot be converted (`g_hostname_to_ascii`).
-    static func asciiHost(_ name: String) -> String? { name.utf8.contains(0) ? nil : copy(g_hostname_to_ascii(name)) }
-
     /// A random UUID (version 4) in lower case (`g_uuid_string_random`).
     static func randomUUID() -> String {
         guard let text = copy(g_uuid_string_random()) else {

@@ -14,6 +14,8 @@ public protocol ImageStore: Sendable {
     var directory: String { get }
     /// Whether an image is also searched under the names that earlier versions gave it; true by default.
     var searchesEarlierNames: Bool { get }
+    /// Whether files keep extended attributes and can be opened without a transfer; true by default.
+    var keepsAttributes: Bool { get }
     /// Read-only stores that `open` searches, in order, for an image that this store does not have.
     var fallbacks: [any ImageStore] { get }
     /// A random UUID kept with the images: two processes that read the same id use the same cache.
@@ -82,6 +84,9 @@ public protocol ImageStore: Sendable {
 extension ImageStore {
     /// Yes.
     public var searchesEarlierNames: Bool { true }
+
+    /// Yes.
+    public var keepsAttributes: Bool { true }
 
     /// No fallbacks.
     public var fallbacks: [any ImageStore] { [] }

@@ -43,7 +43,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case unavailable
         /// The machine lacks memory, descriptors or a route.
         case machine
-        /// Any other failure, such as that of a device.
+        /// Any other failure, such as a device's.
         case inputOutput
     }
 

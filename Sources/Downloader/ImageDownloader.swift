@@ -1,4 +1,5 @@
 internal import Concurrency
+internal import ImageModel
 
 /// Downloads URLs into open files over libcurl (SDWebImage 5.21.5, SDWebImageDownloader).
 ///
@@ -29,7 +30,7 @@ public final class ImageDownloader: Sendable {
         transfers = Transfers(configuration, origins)
     }
 
-    /// Credential profiles for downloads from now on, in place of those of the configuration.
+    /// Credential profiles for downloads from now on, in place of the configuration's.
     public func replaceCredentials(_ credentials: [String: CredentialProfile]) {
         profiles.withLock { $0 = credentials }
     }
@@ -41,10 +42,17 @@ public final class ImageDownloader: Sendable {
     /// - Throws: `FetchError`; `cancelled` at once when the task is cancelled.
     public func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         let isAllowed = Locked(true)
-        var response = try await follow(request, into: file) { [self] url throws(FetchError) in
-            if configuration.robots.readsFile, try await !isAllowedByRobots(url, for: request) {
-                isAllowed.withLock { $0 = false }
+        var response: FetchResponse
+        do throws(FetchError) {
+            response = try await follow(request, into: file) { [self] url throws(FetchError) in
+                if configuration.robots.readsFile, try await !isAllowedByRobots(url, for: request) {
+                    isAllowed.withLock { $0 = false }
+                }
             }
+        } catch {
+            // A 304 behind a redirect, where the validators of another URL are not sent, confirms the copy as well.
+            guard error.code == .notModified, request.validators != nil else { throw error }
+            response = .notModified
         }
         try addRobots(to: &response, isAllowed: isAllowed.withLock { $0 })
         return response
@@ -59,10 +67,7 @@ public final class ImageDownloader: Sendable {
         var timings = FetchTimings()
         while true {
             let url = request.url
-            guard request.policy.allows(port: url.origin.port) else {
-                let port = url.origin.port
-                throw FetchError(.portRefused, "\(url): port \(port) is refused; --allow-port \(port) opens it")
-            }
+            guard request.policy.allows(port: url.origin.port) else { throw await refusedPort(request) }
             try await check(url)
             // Checked again when the transfer starts; this check saves the lookup.
             if let refusal = origins.limits.withLock({ $0.refusal(url.origin, at: .now) }) {
@@ -108,7 +113,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The addresses to connect to, those of the URL's host or of the proxy; at least one.
+    /// The addresses to connect to, of the URL's host or of the proxy; at least one.
     private func addresses(for request: HTTPRequest) async throws(FetchError) -> [IPAddress] {
         let url = request.url
         guard let proxy = request.proxy?.url else {
@@ -116,6 +121,7 @@ public final class ImageDownloader: Sendable {
         }
         if let literal = url.literal, let refusal = request.policy.refusal(of: literal) {
             throw FetchError(.addressRefused, "\(url): refused address: \(literal) (\(refusal))")
+                .needing([.address(AddressPolicy.range(opening: literal))])
         }
         do throws(FetchError) {
             return try await lookUp(proxy, request.limits) { _ in nil }
@@ -123,6 +129,20 @@ public final class ImageDownloader: Sendable {
             guard error.code != .cancelled else { throw error }
             throw FetchError(.localFault, "\(url): the proxy: \(error.message)")
         }
+    }
+
+    /// The error for the port of a request. Says as well which addresses are refused, so that one change of settings is
+    /// enough.
+    private func refusedPort(_ request: HTTPRequest) async -> FetchError {
+        let url = request.url
+        let port = url.origin.port
+        var needs: [RequiredSetting] = [.port(port)]
+        do throws(FetchError) { _ = try await addresses(for: request) } catch {
+            if error.code == .addressRefused { needs += error.needs }
+        }
+        return FetchError(
+            .portRefused, "\(url): port \(port) is refused\(needs.count > 1 ? ", and so is the address" : "")"
+        ).needing(needs)
     }
 
     private func lookUp(
@@ -152,9 +172,9 @@ public final class ImageDownloader: Sendable {
         let open = found.filter { refusal($0) == nil }.prefix(Self.maximumAddresses)
         if open.isEmpty {
             let reasons = found.prefix(Self.maximumAddresses).map { "\($0) (\(refusal($0) ?? ""))" }
-            throw FetchError(
-                .addressRefused,
-                "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
+            let ranges = Set(found.prefix(Self.maximumAddresses).map(AddressPolicy.range(opening:))).sorted()
+            throw FetchError(.addressRefused, "\(url): refused address: \(reasons.joined(separator: ", "))")
+                .needing(ranges.map { .address($0) })
         }
         return Array(open)
     }

@@ -78,7 +78,7 @@ extension ClusterPlace {
         try check(outcome, .configure, seconds: 30)
     }
 
-    /// Removes the process id that a crashed server left when it is now that of another program or of a process that
+    /// Removes the process id that a crashed server left when it now belongs to another program or to a process that
     /// was not reaped: Postgres would not start, and `pg_ctl stop` would signal the other program.
     ///
     /// A server works in its data directory. The script runs as the server's user, who may read its processes'

@@ -100,11 +100,9 @@ public struct FailureClassification: Sendable, Hashable {
     private static let larder: [FailureClassification] = {
         let final: [FailureCode] = [
             .addressRefused, .portRefused, .downgradeRefused, .robotsRefused, .notConfigured, .transformFailed,
-            .encodeFailed,
+            .encodeFailed, .resultRefused, .bodyTooLarge, .pixelsExceeded, .edgeExceeded, .framesExceeded,
         ]
-        let limits: [FailureCode] = [
-            .bodyTooLarge, .pixelsExceeded, .edgeExceeded, .framesExceeded, .memoryExceeded, .timeExceeded, .poison,
-        ]
+        let limits: [FailureCode] = [.memoryExceeded, .timeExceeded, .poison]
         return final.map { FailureClassification($0) }
             + limits.map { FailureClassification($0, blocks: true, days: 30) } + [
                 FailureClassification(otherCodesOf: FailureCode.Domain.larder),

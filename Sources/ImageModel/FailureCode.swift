@@ -74,7 +74,7 @@ public struct FailureCode: Sendable, Hashable {
     public static let roamingOff = transport(-1018)
     /// `NSURLErrorDataNotAllowed`, which Larder never reports itself.
     public static let dataNotAllowed = transport(-1020)
-    /// The URL is not that of a local file.
+    /// The URL does not name a local file.
     public static let notFileURL = transport(-1000)
     /// The file does not exist or cannot be opened.
     public static let fileNotFound = transport(-1100)
@@ -125,4 +125,6 @@ public struct FailureCode: Sendable, Hashable {
     public static let storeFailed = larder(403)
     /// A worker's own fault: it lacks what every job needs.
     public static let localFault = larder(501)
+    /// The database refused the result of an attempt.
+    public static let resultRefused = larder(502)
 }

@@ -12,6 +12,10 @@ public struct FailureReason: Error, Equatable, Codable {
     /// nil when every job is concerned. Escaped, at most 64 characters. Not part of the JSON form.
     public var profile: String?
 
+    /// The worker's settings because of which the image failed, with the values that it needs; empty for every other
+    /// failure. Not part of the JSON form.
+    public var needs: [RequiredSetting] = []
+
     private enum CodingKeys: String, CodingKey { case domain, code, message }
 
     /// Domain and code.
@@ -19,6 +23,11 @@ public struct FailureReason: Error, Equatable, Codable {
 
     /// Whether it is a worker's own fault, which says nothing about the URL or its origin.
     public var isLocalFault: Bool { failureCode == .localFault }
+
+    /// Whether the worker refuses the image's format, which another worker may accept: the URL is not blocked.
+    public var isRefusedFormat: Bool {
+        failureCode == .badImageData && needs.contains { if case .format = $0 { true } else { false } }
+    }
 
     /// Creates a reason from its parts.
     public init(domain: String, code: Int, message: String) {

@@ -24,6 +24,10 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var replaced: String?
     /// True where no quality keeps the limit on bytes.
     public var exceedsMaxBytes: Bool?
+    /// The hash of the variant's recipe by which the file was made, where it is known; `Variant.recipe`.
+    public var recipe: String?
+    /// True where the file was found in the cache and was made by another recipe than the variant's.
+    public var differs: Bool?
     /// True where the source still has the same bytes, by a 304 or by sending them again.
     public var unchanged: Bool?
     /// Nil where there is no file.

@@ -26,10 +26,13 @@ public struct Job: Sendable, Identifiable {
     /// `SDWebImageErrorDomain` 1003, whatever is cached.
     public let isBlocked: Bool
 
+    /// The limit by which a worker blocked the URL; nil for every other block. A worker with a higher one runs the job.
+    package let blockedBy: ExceededLimit?
+
     package init(
         id: Int64, claim: Int64, attempt: Int = 1, maxAttempts: Int = 4, url: String, pipeline: Int = 1,
         options: UInt64 = 0, context: String? = nil, priority: Int = 4, origin: String = "", batch: Int64 = 0,
-        isBlocked: Bool = false
+        isBlocked: Bool = false, blockedBy: ExceededLimit? = nil
     ) {
         self.id = id
         self.claim = claim
@@ -43,7 +46,16 @@ public struct Job: Sendable, Identifiable {
         self.origin = origin
         self.batch = batch
         self.isBlocked = isBlocked
+        self.blockedBy = blockedBy
     }
+}
+
+/// The limit of a worker that an image exceeded.
+package struct ExceededLimit: Sendable, Hashable {
+    /// 205 or 206 of Larder's domain.
+    package let code: Int
+    /// Bytes of memory, or milliseconds of processor time.
+    package let value: Int64
 }
 
 /// A claim on a job: what `release` gives back.

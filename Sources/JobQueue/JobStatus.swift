@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// The state of a job. Each live job has exactly one; docs/job-lifecycle.md says who makes each transition.
+/// The state of a job. Each live job has exactly one; docs/guarantees.md says who makes each transition.
 public enum JobState: String, Sendable {
     /// May be claimed.
     /// - → running: claim
@@ -102,27 +102,27 @@ public struct JobStatus: Sendable {
 }
 
 /// An attempt at a job that ended. Times are ISO 8601 in UTC, by the clock of the database.
-public struct JobAttempt: Sendable {
+package struct JobAttempt: Sendable {
     /// The number of the attempt, from 1.
-    public let number: Int
+    package let number: Int
     /// `retried`, `succeeded`, `failed` or `cancelled`.
-    public let outcome: String
+    package let outcome: String
     /// The worker that made it.
-    public let worker: Int64?
+    package let worker: Int64?
     /// Why it did not succeed.
-    public let error: FailureReason?
+    package let error: FailureReason?
     /// The last HTTP status received.
-    public let httpStatus: Int?
+    package let httpStatus: Int?
     /// Time spent on the download.
-    public let fetch: Duration?
+    package let fetch: Duration?
     /// Time spent on decoding and encoding.
-    public let transcode: Duration?
+    package let transcode: Duration?
     /// Time spent on storing.
-    public let store: Duration?
+    package let store: Duration?
     /// Time until the next attempt.
-    public let delay: Duration?
+    package let delay: Duration?
     /// When it was claimed.
-    public let claimedAt: String?
+    package let claimedAt: String?
     /// When it ended.
-    public let endedAt: String
+    package let endedAt: String
 }

@@ -1,27 +1,27 @@
 private import Concurrency
 
 /// Brings a database to this program's schema.
-public struct Migrator: Sendable {
+package struct Migrator: Sendable {
     /// A migration, applied or pending.
-    public struct Step: Sendable {
+    package struct Step: Sendable {
         /// The number, from 1.
-        public let number: Int
+        package let number: Int
         /// The file name without its extension.
-        public let name: String
+        package let name: String
         /// When it was applied, ISO 8601 in UTC; nil when it is pending.
-        public let appliedAt: String?
+        package let appliedAt: String?
         /// Whether this program does not have it: a newer one applied it.
-        public var isNewer = false
+        package var isNewer = false
     }
 
     /// A pending migration with its SQL.
-    public struct PendingStep: Sendable {
+    package struct PendingStep: Sendable {
         /// The number, from 1.
-        public let number: Int
+        package let number: Int
         /// The file name without its extension.
-        public let name: String
+        package let name: String
         /// The SQL, several statements.
-        public let sql: String
+        package let sql: String
     }
 
     /// The oldest major version of Postgres that the migrations run on.
@@ -41,7 +41,9 @@ public struct Migrator: Sendable {
     private let lockWait: LockWait
 
     /// Creates a migrator for the database of the configuration.
-    public init(_ configuration: PostgresJobQueue.Configuration) { self.init(configuration, migrations: Migration.all) }
+    package init(_ configuration: PostgresJobQueue.Configuration) {
+        self.init(configuration, migrations: Migration.all)
+    }
 
     init(
         _ configuration: PostgresJobQueue.Configuration, migrations: [Migration], oldestServer: Int = Self.oldestServer,
@@ -55,9 +57,9 @@ public struct Migrator: Sendable {
         self.lockWait = lockWait
     }
 
-    /// The migrations, applied and pending, those of newer programs included. Throws `.changedMigration`,
+    /// The migrations, applied and pending, also the ones of newer programs. Throws `.changedMigration`,
     /// `.unreachable`, and `.refused` for a server older than Postgres 15.
-    public func status() async throws(QueueError) -> [Step] {
+    package func status() async throws(QueueError) -> [Step] {
         let (migrations, oldestServer) = (migrations, oldestServer)
         return try await connection.withSession { session throws(QueueError) in
             try Self.checkServer(&session, oldestServer)
@@ -66,7 +68,7 @@ public struct Migrator: Sendable {
     }
 
     /// What `migrate()` would run, in order. Throws as it does before the first.
-    public func pending() async throws(QueueError) -> [PendingStep] {
+    package func pending() async throws(QueueError) -> [PendingStep] {
         var steps: [PendingStep] = []
         for step in try await knownSteps() where step.appliedAt == nil {
             steps.append(PendingStep(number: step.number, name: step.name, sql: migrations[step.number - 1].sql))
@@ -93,7 +95,7 @@ public struct Migrator: Sendable {
     /// pauses of 1 s; `waits` is called after each that got no lock or ended in a deadlock. Throws as `status()`,
     /// `.newerSchema`, and `.refused` when a migration fails.
     @discardableResult
-    public func migrate(
+    package func migrate(
         waits: @Sendable (QueueError) -> Void = { _ in }
     ) async throws(QueueError) -> [Step] {
         _ = try await knownSteps()
@@ -208,7 +210,7 @@ public struct Migrator: Sendable {
         ).flag(0, 0) == true
     }
 
-    /// The applied migrations, verified against those of this program.
+    /// The applied migrations, verified against the migrations of this program.
     private static func steps(
         of migrations: [Migration], on session: inout Session
     ) throws(QueueError) -> [Step] {

@@ -36,7 +36,11 @@ public struct Outcome: Sendable {
     public var transcoding: Duration = .zero
     /// Time in the store stage.
     public var storing: Duration = .zero
-    /// The stored files, original first, also those of a failed job.
+    /// With a failure by memory or time (205, 206): the worker's limit.
+    public var workerLimit: Int64?
+    /// Whether the job succeeded although its URL was blocked, by a lower limit: the block ends.
+    public var unblocks = false
+    /// The stored files, original first, also of a failed job.
     public var stored: [StoredFile] = []
 
     /// An outcome without measurements.

@@ -3,7 +3,7 @@ package import Concurrency
 /// A queue of jobs in Postgres.
 ///
 /// Keeps at most two sessions, opened on first use and reopened when they break. Calls are of seven kinds: claims,
-/// heartbeats, each `MaintenanceKind`, and all others; those of one kind wait for each other. Maintenance that is not
+/// heartbeats, each `MaintenanceKind`, and all others; calls of one kind wait for each other. Maintenance that is not
 /// urgent leaves one session to the other calls. It is ended when a heartbeat or urgent maintenance has waited for two
 /// seconds, or another call for ten; so is a claim for which a heartbeat or urgent maintenance waits, and urgent
 /// maintenance for which a heartbeat waits. So
@@ -33,9 +33,6 @@ public final class PostgresJobQueue: Sendable {
 
         /// Time limit of the run of a schedule.
         var scheduleTimeout: Duration = .seconds(60)
-        /// Whether calls run at the default isolation level of the database, as those of programs in SQL do; for tests.
-        var keepsDefaultLevel = false
-
         /// Creates a configuration with the defaults.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
 
@@ -99,8 +96,8 @@ public final class PostgresJobQueue: Sendable {
 
     func connection(for kind: MaintenanceKind) -> Connection { maintenance[kind] ?? connection }
 
-    /// The statements of all connections so far, those of background work included.
-    public var statements: StatementCounts {
+    /// The statements of all connections so far, with background work.
+    package var statements: StatementCounts {
         ([connection, claims, heartbeats] + maintenance.values).map(\.counts).reduce(into: StatementCounts()) {
             $0.sent += $1.sent
             $0.failed += $1.failed
@@ -126,7 +123,7 @@ public final class PostgresJobQueue: Sendable {
         let oldest: Int64
         let newest: Int64
         do throws(QueueError) {
-            (applied, oldest, newest) = try await ask(
+            (applied, oldest, newest) = try await read(
                 "SELECT migrations, protocol_oldest, protocol_newest FROM larder.ready_v1()"
             ) { rows throws(QueueError) in
                 (rows.integer(0, 0) ?? 0, rows.integer(0, 1) ?? 0, rows.integer(0, 2) ?? 0)
@@ -160,24 +157,37 @@ public final class PostgresJobQueue: Sendable {
     ///
     /// Does not wait on the thread of the connection, and stops waiting when the task is cancelled.
     ///
-    /// - Parameter isTopLevel: never within BEGIN and COMMIT, which VACUUM and a concurrent DETACH refuse.
+    /// - Parameters:
+    ///   - cancellation: how the call ends when the task is cancelled.
+    ///   - isTopLevel: never within BEGIN and COMMIT, which VACUUM and a concurrent DETACH refuse.
     func ask<Value: Sendable>(
-        _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless, maxWait: Duration? = nil,
-        isTopLevel: Bool = false, on connection: Connection? = nil,
+        _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless,
+        cancellation: CallCancellation = .untilSent, maxWait: Duration? = nil, isTopLevel: Bool = false,
+        on connection: Connection? = nil,
         read: @Sendable (borrowing Rows) throws(QueueError) -> Value
     ) async throws(QueueError) -> Value {
         let connection = connection ?? self.connection
         var backOff = BackOff(maxWait: maxWait ?? configuration.maxWait)
         while true {
             do {
-                return try await connection.query(
-                    sql, parameters, isReadCommitted: !isTopLevel && !configuration.keepsDefaultLevel, read: read)
+                return try await connection.call(
+                    sql, parameters, cancellation: cancellation,
+                    isReadCommitted: !isTopLevel, read: read)
             } catch {
-                guard backOff.allows(error, repeating), !Task.isCancelled, !cutOff.isReached else { throw error }
-            }
-            do { try await Task.sleep(for: backOff.next()) } catch {
-                throw QueueError(.unreachable, "cancelled while waiting for the database")
+                guard backOff.allows(error, repeating), !cutOff.isReached,
+                    (try? await Task.sleep(for: backOff.next())) != nil
+                else {
+                    let isLeft = cancellation != .never && error.code == .unreachable && Task.isCancelled
+                    throw isLeft ? CallCancellation.error : error
+                }
             }
         }
+    }
+    /// Runs a statement that changes nothing, as `ask` does. It ends with the task.
+    func read<Value: Sendable>(
+        _ sql: String, _ parameters: [Parameter] = [], maxWait: Duration? = nil,
+        rows: @Sendable (borrowing Rows) throws(QueueError) -> Value
+    ) async throws(QueueError) -> Value {
+        try await ask(sql, parameters, cancellation: .anyTime, maxWait: maxWait, read: rows)
     }
 }

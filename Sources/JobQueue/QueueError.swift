@@ -20,6 +20,8 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         /// A call for which leases or jobs wait took the connection of a maintenance statement or a claim: whether that
         /// took effect is unknown. The database is well.
         public static let interrupted = Code("interrupted")
+        /// The task was cancelled before the statement was sent, or while one ran that changes nothing.
+        public static let cancelled = Code("cancelled")
         /// The database has no Larder schema, or an older one.
         public static let notMigrated = Code("notMigrated")
         /// The database has migrations that this program does not have.
@@ -81,11 +83,19 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
     /// collided.
     public var isTransient: Bool {
         switch code {
-        case .unreachable, .connectionLost, .timeout, .interrupted: true
+        case .unreachable, .connectionLost, .timeout, .interrupted, .cancelled: true
         default: sqlState.map { SQLState($0).isTransient } ?? false
         }
     }
 
+    /// True when the server refused a value or a row (SQLSTATE class 22, 23 or 54): the same call never succeeds.
+    package var refusesValue: Bool { sqlState.map { ["22", "23", "54"].contains($0.prefix(2)) } ?? false }
+
     /// True when the statement may be unfinished, so that its session cannot be used again.
     var leavesStatement: Bool { code == .connectionLost || code == .timeout || code == .interrupted }
+}
+
+extension QueueError {
+    /// insufficient_privilege: the login lacks a permission of Larder's.
+    package var isDenied: Bool { code != .loginRefused && sqlState == "42501" }
 }

@@ -7,10 +7,10 @@ enum ResultTable {
         var text = """
             # Results
 
-            Written by `larder bench queue` and `larder bench fleet` with `--save Benchmarks/Results` and, for the others, by
+            Written by `larder-lab bench queue` and `larder-lab bench fleet` with `--save Benchmarks/Results` and, for the others, by
             `swift run -c release Benchmarks NAME… --save Benchmarks/Results`: the newest run of each benchmark.
             Values and ratios are medians of the rounds with their range. A ratio is computed within each round against the
-            line named beside it. Compare ratios, because values drift with the machine. All runs are kept in this directory.
+            line named with it. Compare ratios, because values drift with the machine.
 
             """
         for result in try SavedResult.newest(in: directory) { text += section(result) }

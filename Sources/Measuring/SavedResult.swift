@@ -15,7 +15,7 @@ package struct SavedResult: Codable {
     /// - Parameters:
     ///   - input: the input of the measurement, one line.
     ///   - load: the load before the run.
-    ///   - facts: facts that replace those of `MachineFacts`.
+    ///   - facts: facts that replace the ones of `MachineFacts`.
     package static func save(
         _ benchmark: String, rounds: Int, input: String, load: String, facts: [String: String],
         _ measurements: [MeasuredFigure], in directory: String

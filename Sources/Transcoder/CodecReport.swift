@@ -10,6 +10,8 @@ public struct CodecReport: Sendable, Hashable, Codable {
     public let optional: [ImageFormat]
     /// The formats that this machine can write.
     public let writable: [ImageFormat]
+    /// The formats that a variant can name and that this machine cannot write.
+    public var missingEncoders: [ImageFormat] { ImageFormat.outputs.filter { !writable.contains($0) } }
     /// Whether outputs are free of metadata, by format name.
     public let strips: [String: Bool]
     /// Whether a truncated file is refused, by format name.
@@ -19,4 +21,12 @@ public struct CodecReport: Sendable, Hashable, Codable {
     /// The restrictions of a child by name, true when an attempt to break one was denied: `no network`, `no files`, `no
     /// programs`, `no processes`, `memory limit`.
     public var sandbox: [String: Bool] = [:]
+
+    package init(
+        libvips: String, readable: [ImageFormat], optional: [ImageFormat], writable: [ImageFormat],
+        strips: [String: Bool], refusesTruncated: [String: Bool]
+    ) {
+        (self.libvips, self.readable, self.optional, self.writable) = (libvips, readable, optional, writable)
+        (self.strips, self.refusesTruncated) = (strips, refusesTruncated)
+    }
 }

@@ -1,6 +1,6 @@
 /// What the kernel denies a transcoder; limits of memory, time, file size and descriptors hold at each level.
 public enum SandboxLevel: String, Sendable, Hashable, Codable, CaseIterable {
-    /// All system calls but those listed in docs/formats.md (seccomp), and again files, ports and other processes
+    /// All system calls but those listed in docs/architecture.md (seccomp), and again files, ports and other processes
     /// (Landlock).
     case full
     /// All system calls but those listed.
@@ -31,7 +31,7 @@ public enum SandboxPolicy: String, Sendable, Hashable, Codable, CaseIterable {
     /// Checks the level that a transcoder has reached.
     ///
     /// - Throws: `TranscodeError` 501.
-    func check(_ level: SandboxLevel?) throws(TranscodeError) {
+    package func check(_ level: SandboxLevel?) throws(TranscodeError) {
         guard self == .required, level != .full else { return }
         throw TranscodeError(
             .localFault,

@@ -4,7 +4,7 @@ public import ImageModel
 public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// The number in the documented table of errors.
     public struct Code: Sendable, Hashable, RawRepresentable, Codable {
-        /// The number beside the domain.
+        /// The code within the domain.
         public let rawValue: Int
 
         /// Creates a code from its number.
@@ -50,11 +50,18 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
     /// child could be started, or when it was ended by the clock.
     public let countsTowardPoison: Bool
 
-    package init(_ code: Code, _ message: String, signal: Int32? = nil, countsTowardPoison: Bool = true) {
+    /// The settings that the image needs, where the limits refuse it.
+    package let needs: [RequiredSetting]
+
+    package init(
+        _ code: Code, _ message: String, signal: Int32? = nil, countsTowardPoison: Bool = true,
+        needs: [RequiredSetting] = []
+    ) {
         self.code = code
         self.message = message
         self.signal = signal
         self.countsTowardPoison = countsTowardPoison
+        self.needs = needs
     }
 
     /// Domain and code: SDWebImage's when it has the code, else Larder's.
@@ -64,10 +71,14 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         )
     }
 
+    /// The message with the options under which the image is accepted.
+    public var text: String { message + RequiredSetting.hint(needs) }
+
     /// The same error for the queue.
     package var failure: FailureReason {
-        var failure = FailureReason(failureCode, message)
+        var failure = FailureReason(failureCode, text)
         failure.countsTowardPoison = countsTowardPoison
+        failure.needs = needs
         return failure
     }
 
@@ -75,5 +86,5 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
     public var domain: String { failureCode.domain }
 
     /// `202 the image has 90000000 pixels; the limit is 50000000`.
-    public var description: String { "\(code.rawValue) \(message)" }
+    public var description: String { "\(code.rawValue) \(text)" }
 }

@@ -12,13 +12,21 @@ public struct TranscodeReport: Sendable, Hashable {
     public let processorTime: Duration
     /// The most memory that the child has held since it started, in bytes.
     public let peakResidentBytes: Int
+
+    package init(
+        source: SourceHeader, variants: [Result<TranscodedVariant, TranscodeError>], digest: ImageDigest?,
+        processorTime: Duration, peakResidentBytes: Int
+    ) {
+        (self.source, self.variants, self.digest) = (source, variants, digest)
+        (self.processorTime, self.peakResidentBytes) = (processorTime, peakResidentBytes)
+    }
 }
 
 /// One variant as it was written.
 public struct TranscodedVariant: Sendable, Hashable, Codable {
     /// The format of the bytes.
     public let format: ImageFormat
-    /// The size in pixels, upright; for a copy that of the original.
+    /// The size in pixels, upright; for a copy the original's.
     public let width, height: Int
     /// The file's length.
     public let bytes: Int
@@ -34,4 +42,13 @@ public struct TranscodedVariant: Sendable, Hashable, Codable {
     public var exceedsMaxBytes = false
     /// Frames written; nil for a copy.
     public var frames: Int?
+
+    package init(
+        format: ImageFormat, width: Int, height: Int, bytes: Int, copied: Bool, quality: Int? = nil,
+        ssim: Double? = nil, replaced: ImageFormat? = nil, exceedsMaxBytes: Bool = false, frames: Int? = nil
+    ) {
+        (self.format, self.width, self.height, self.bytes, self.copied) = (format, width, height, bytes, copied)
+        (self.quality, self.ssim, self.replaced) = (quality, ssim, replaced)
+        (self.exceedsMaxBytes, self.frames) = (exceedsMaxBytes, frames)
+    }
 }

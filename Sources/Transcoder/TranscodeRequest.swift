@@ -6,7 +6,7 @@ public struct TranscodeRequest: Sendable {
     public var source: Int32
     /// The variants; each must pass `Pipeline.validateSupported`.
     public var variants: [Variant]
-    /// One empty file per variant, open for writing. The caller closes them and removes those of failed variants.
+    /// One empty file per variant, open for writing. The caller closes them and removes the files of failed variants.
     public var outputs: [Int32]
     /// Pixels per point, at least 1: SDWebImage's scale factor of the key. 1 by default.
     public var scale: Double

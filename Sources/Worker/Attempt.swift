@@ -9,6 +9,14 @@ struct Attempt: Sendable {
     let pipelines: PipelineCache
     let lease: Lease
     let claimedAt: ContinuousClock.Instant
+    /// The loader's limits.
+    let limits: WorkerLimits?
+
+    /// Whether the URL is blocked for this worker.
+    private var isBlocked: Bool { job.isBlocked && !passesBlock }
+
+    /// Whether the URL is blocked by a limit that is lower than this worker's.
+    private var passesBlock: Bool { job.blockedBy.map { limits?.exceeds($0) ?? false } ?? false }
 
     /// The result of the load; nil when it was cancelled or the lease was lost, as there is nothing to record then.
     /// While the database cannot confirm the lease, nothing is published and the attempt waits.
@@ -39,15 +47,18 @@ struct Attempt: Sendable {
         do throws(LoadError) {
             var options = LoadOptions(rawValue: job.options)
             // With RetryFailed only the block of an operator is reported, which that option does not pass.
-            if job.isBlocked { options.remove(.retryFailed) }
+            if isBlocked { options.remove(.retryFailed) }
             var request = LoadRequest(
                 url: job.url, variants: pipeline.variants, options: options, context: try context())
             request.keyRule = pipeline.cacheKey
-            request.blocklist = ClaimedBlocklist(isBlocked: job.isBlocked)
+            request.blocklist = ClaimedBlocklist(isBlocked: isBlocked)
             request.mayPublish = { [lease] in lease.holds }
             let report = try await loader.load(request)
             if let fault = report.failure, fault.isLocalFault { return .returned(job, because: fault) }
-            return AttemptResult(job, report.failure.map { .failed($0) } ?? .succeeded, report, waited: waited)
+            var result = AttemptResult(
+                job, report.failure.map { .failed($0) } ?? .succeeded, report, waited: waited)
+            result.outcome.unblocks = passesBlock && report.failure == nil
+            return result
         } catch {
             if error.isCancellation { return nil }
             if error.isLocalFault { return .returned(job, because: error.failure) }
@@ -55,7 +66,10 @@ struct Attempt: Sendable {
             var report = error.report
             // The retry rules distinguish HTTP errors by the status.
             report.httpStatus = error.httpStatus
-            return AttemptResult(job, .failed(error.failure, retryAfter: error.retryAfter), report, waited: waited)
+            var result = AttemptResult(
+                job, .failed(error.failure, retryAfter: error.retryAfter), report, waited: waited)
+            result.outcome.workerLimit = limits?.limit(of: error.failure.failureCode)
+            return result
         }
     }
 

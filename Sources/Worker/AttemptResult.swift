@@ -6,7 +6,7 @@ internal import Prefetcher
 struct AttemptResult: Sendable {
     let job: Job
     /// The recorded outcome, unless `delay` is set.
-    let outcome: Outcome
+    var outcome: Outcome
     /// When set, the job returns to the queue after this time with its attempt refunded, and no outcome is recorded.
     var delay: Duration?
     /// What the worker lacks, so that it could not run the job, and which profile if only one is concerned; nil for
@@ -73,9 +73,10 @@ struct AttemptResult: Sendable {
     }
 
     /// The report for the event; nil when nothing was loaded.
-    func report(_ decision: CompletionResult.Decision) -> AttemptReport? {
+    func report(_ decision: Decision) -> AttemptReport? {
         guard let load else { return nil }
         var failure: FailureReason?
+        if case .failed(let reason) = decision { failure = reason }
         if case .failed(let reason, _) = outcome.result { failure = reason }
         return AttemptReport(job: job, load: load, failure: failure, decision: decision)
     }

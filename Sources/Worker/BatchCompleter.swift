@@ -18,6 +18,9 @@ struct BatchCompleter: WorkerService {
         if state.withLock({ $0.ended(result, at: .now) }) { hasResults.signal() }
     }
 
+    /// There are results that `add` did not announce.
+    func wakeUp() { hasResults.signal() }
+
     /// Commits results until cancelled. Jobs with uncommitted results are released when the worker deregisters.
     func run() async {
         while !Task.isCancelled {
@@ -30,16 +33,30 @@ struct BatchCompleter: WorkerService {
     }
 
     private func complete(_ results: [AttemptResult]) async {
-        var decisions: [CompletionResult.Decision] = []
+        var decisions: [Decision] = []
         var left = results
+        let delivery = OutcomeDelivery(complete: session.complete) { [observe] claim, error in
+            observe(.resultRefused(job: claim.job, error))
+        }
         do throws(QueueError) {
             try await session.snooze(left.compactMap { result in result.delay.map { (result.outcome.claim, $0) } })
             left.removeAll { $0.delay != nil }
-            decisions = try await session.complete(left.map(\.outcome)).map(\.decision)
-            for (result, decision) in zip(left, decisions) where decision != .busy {
-                if let report = result.report(decision) { observe(.completed(report)) }
+            let answers = try await delivery.send(left.map(\.outcome))
+            var busy: [AttemptResult] = []
+            for (result, answer) in zip(left, answers) {
+                switch answer {
+                // Not held any more, so that the database gives the job to a worker again.
+                case .refused: session.forget(result.outcome.claim)
+                case .decided(let decision):
+                    decisions.append(decision)
+                    if decision == .busy {
+                        busy.append(result)
+                    } else if let report = result.report(decision) {
+                        observe(.completed(report))
+                    }
+                }
             }
-            left = zip(left, decisions).filter { $0.1 == .busy }.map(\.0)
+            left = busy
         } catch {
             observe(.queueUnavailable(error))
             if !error.isTransient { state.withLock { $0.fail(error) } }

@@ -13,9 +13,12 @@ package final class Lease: Sendable {
         var length: Double
         var confirmed: Double
         var isLost = false
+        var waiting: [UInt64] = []
+
+        func holds(at moment: Double) -> Bool { !isLost && moment - confirmed < length }
     }
 
-    private let state: Locked<State>
+    private let state: Waiters<State, Bool>
     private let clock: @Sendable () -> Double
 
     /// Seconds by which the lease ends early, so that a commit that has begun ends within it.
@@ -26,44 +29,56 @@ package final class Lease: Sendable {
     ///   - sent: when the confirming call was sent; now by default.
     package init(seconds: Double, sent: Double? = nil, clock: @escaping @Sendable () -> Double = Lease.bootTime) {
         self.clock = clock
-        state = Locked(State(length: seconds - Self.margin, confirmed: sent ?? clock()))
+        state = Waiters(State(length: seconds - Self.margin, confirmed: sent ?? clock()))
     }
 
     /// Whether the worker certainly owns its jobs.
     package var holds: Bool {
         let now = clock()
-        return state.withLock { !$0.isLost && now - $0.confirmed < $0.length }
+        return state.withState { $0.holds(at: now) }
     }
 
     /// Whether the database has given the worker's jobs to other workers, or may. A lost lease stays lost.
-    package var isLost: Bool { state.withLock { $0.isLost } }
+    package var isLost: Bool { state.withState { $0.isLost } }
 
     /// Waits until the lease is valid or lost, or the task is cancelled. Returns whether it is valid.
     package func isConfirmed() async -> Bool {
-        while !holds, !isLost {
-            do { try await Task.sleep(for: Self.pollInterval) } catch { return false }
-        }
-        return holds
+        await state.wait(
+            cancelled: false,
+            enter: { [clock] state, ticket in
+                if state.isLost || state.holds(at: clock()) { return !state.isLost }
+                state.waiting.append(ticket)
+                return nil
+            },
+            leave: { state, ticket in state.waiting.removeAll { $0 == ticket } })
     }
-
-    private static let pollInterval = Duration.milliseconds(100)
 
     /// Extends the lease to `seconds` after `moment`, the time before the heartbeat was sent.
     package func confirm(sentAt moment: Double, seconds: Double) {
-        state.withLock {
+        let now = clock()
+        change {
             $0.confirmed = max($0.confirmed, moment)
             $0.length = seconds - Self.margin
+            return $0.holds(at: now)
         }
     }
 
-    /// Seconds since the last confirmation was sent.
-    package var age: Double {
-        let now = clock()
-        return state.withLock { now - $0.confirmed }
+    /// Marks the lease as lost: the database gives the worker's jobs to other workers.
+    package func lose() {
+        change {
+            $0.isLost = true
+            return true
+        }
     }
 
-    /// Marks the lease as lost: the database gives the worker's jobs to other workers.
-    package func lose() { state.withLock { $0.isLost = true } }
+    /// Changes the state; when that decides about the lease, as `decides` returns, all waiting tasks continue.
+    private func change(_ decides: (inout State) -> Bool) {
+        state.resume { state in
+            guard decides(&state) else { return [] }
+            defer { state.waiting = [] }
+            return state.waiting.map { ($0, !state.isLost) }
+        }
+    }
 
     /// The current time of the lease's clock.
     package var now: Double { clock() }

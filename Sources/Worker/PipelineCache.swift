@@ -17,7 +17,7 @@ actor PipelineCache {
     private static let limit = 256
 
     init(queue: PostgresJobQueue) {
-        self.init { id throws(QueueError) in try await queue.pipeline(id: id) }
+        self.init { id throws(QueueError) in try await queue.workers.pipeline(id: id) }
     }
 
     init(read: @escaping Read) { self.read = read }

@@ -31,6 +31,9 @@ public struct PrefetchWorker: Sendable {
         package var webhooks: (downloader: ImageDownloader, key: [UInt8])?
         /// Further services, none by default.
         public var services: [any WorkerService] = []
+        /// The loader's limits, by which its failures block URLs for workers with the same or lower ones. None by
+        /// default: every such block applies.
+        public var limits: WorkerLimits?
         /// Shows when the claim loop last went round.
         public var claimClock = ClaimClock()
         /// The limiter of the loader's downloads; its origin states are exchanged with other workers. None by default.
@@ -38,15 +41,6 @@ public struct PrefetchWorker: Sendable {
 
         /// The default settings.
         public init(_ description: WorkerDescription) { self.description = description }
-
-        /// The calls that its services make.
-        var handledCalls: Set<DueCall> {
-            var calls = Set(MaintenanceKind.allCases.map { DueCall($0) })
-            if webhooks != nil { calls.insert(.webhook) }
-            if origins != nil { calls.insert(.origins) }
-            if end != .stopped { calls.insert(.end) }
-            return calls
-        }
 
         /// Where jobs are claimed from.
         var source: ClaimSource {
@@ -75,7 +69,7 @@ public struct PrefetchWorker: Sendable {
         /// The work left at the end; determined only for a configured end other than `stopped`, or with a time limit.
         public var left = Left.nothing
         /// The drain to which this one left the queue; nil when it worked itself.
-        public var other: OtherDrain?
+        package var other: OtherDrain?
         /// Whether the worker ended because of its time limit.
         public var timeIsUp = false
 
@@ -96,8 +90,9 @@ public struct PrefetchWorker: Sendable {
     let queue: PostgresJobQueue
     let loader: any Loader
     let configuration: Configuration
-    /// When its services make their calls.
-    let due: DueCalls
+    let maintenance = MaintenanceSignal()
+    /// Set when maintenance has probably made jobs ready.
+    let foundJobs = Locked(false)
     let observe: @Sendable (WorkerEvent) -> Void
 
     /// A worker on `queue` that loads with `loader`, usually an `ImageManager`.
@@ -110,17 +105,20 @@ public struct PrefetchWorker: Sendable {
         self.queue = queue
         self.loader = loader
         self.configuration = configuration
-        due = DueCalls(origins: configuration.origins?.changed)
-        self.observe = observe
+        self.observe = { event in
+            // A call of a service that ends.
+            if case .queueUnavailable(let error) = event, error.code == .cancelled { return }
+            observe(event)
+        }
     }
 
-    /// The services that run as long as the worker. Those of one registration are in `WorkerRegistration.run`.
+    /// The services that run as long as the worker. The services of one registration are in `WorkerRegistration.run`.
     private func services(until shutdown: ShutdownRequest, _ wake: AsyncEvent) -> [any WorkerService] {
         var services: [any WorkerService] = MaintenanceKind.allCases.map { kind in
             MaintenanceService(
-                kind, queue: queue, due: due,
-                foundJobs: { [due] in
-                    due.foundJobs()
+                kind, queue: queue, signal: maintenance,
+                foundJobs: { [foundJobs] in
+                    foundJobs.withLock { $0 = true }
                     wake.signal()
                 }, observe: observe)
         }
@@ -129,7 +127,8 @@ public struct PrefetchWorker: Sendable {
         }
         if let (downloader, key) = configuration.webhooks {
             services.append(
-                WebhookService(downloader: downloader, key: key, queue: queue, due: due, observe: observe))
+                WebhookService(
+                    downloader: downloader, key: key, queue: queue, signal: maintenance, observe: observe))
         }
         return services + configuration.services
     }

@@ -37,6 +37,15 @@ public final class ShutdownRequest: Sendable {
         for event in events { event.signal() }
     }
 
+    /// Requests the next urgency: the first call ends claiming, later ones cancel what runs.
+    ///
+    /// - Returns: whether this is the first request.
+    package func requestNext() -> Bool {
+        let isFirst = urgency == .none
+        request(isFirst ? .finish : .cancel)
+        return isFirst
+    }
+
     /// Returns once a shutdown was requested, or when the task is cancelled.
     public func wait() async {
         let event = AsyncEvent()

@@ -16,6 +16,9 @@ public enum WorkerEvent: Sendable {
     case queueUnavailable(QueueError)
     /// Claims succeed again after one that failed so.
     case queueAvailable
+    /// The database refused a value in the result of this job, which fails with 502. When that is refused, too, the job
+    /// runs again.
+    case resultRefused(job: Int64, QueueError)
     /// The lease is lost: attempts are cancelled, and the worker registers again.
     case leaseLost
     /// The worker lacks what every job needs, and claims one job at a time; nil when it lacks nothing any more.
@@ -53,5 +56,5 @@ public struct AttemptReport: Sendable {
     /// Why the attempt failed, nil when it succeeded.
     public let failure: FailureReason?
     /// The database's decision: final, to be retried, or stale.
-    public let decision: CompletionResult.Decision
+    public let decision: Decision
 }

@@ -17,8 +17,6 @@ struct WorkerRegistration: Sendable {
     private let state: Locked<WorkerState>
     private let pipelines: PipelineCache
     private let completer: BatchCompleter
-    /// Signalled when the worker holds a job after it held none.
-    private let started = AsyncEvent()
     private let running = RunningTasks<Claim>()
 
     private var configuration: PrefetchWorker.Configuration { worker.configuration }
@@ -36,7 +34,7 @@ struct WorkerRegistration: Sendable {
         var description = configuration.description
         // One that ends with a batch claims from any queue.
         if case .batchFinished = configuration.end {} else { description.queue = configuration.queue }
-        session = try await worker.queue.startWorker(description)
+        session = try await worker.queue.workers.start(description)
         lease = Lease(seconds: session.lease.seconds, sent: sent)
         state = Locked(
             WorkerState(
@@ -68,20 +66,15 @@ struct WorkerRegistration: Sendable {
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
             session: session, lease: lease, running: running, origins: configuration.origins,
-            isIdle: { [state] in state.withLock { $0.inUse == 0 } }, started: started, due: worker.due,
-            handled: configuration.handledCalls, wake: wake, observe: worker.observe)
+            isIdle: { [state] in state.withLock { $0.inUse == 0 } }, maintenance: worker.maintenance, wake: wake,
+            observe: worker.observe)
         var services: [any WorkerService] = [heartbeat, completer]
         if let origins = configuration.origins {
             services.append(
-                OriginExchange(
-                    origins: origins, queue: worker.queue, worker: session.id, due: worker.due, observe: worker.observe)
-            )
+                OriginExchange(origins: origins, queue: worker.queue, worker: session.id, observe: worker.observe))
             services.append(OriginRules(origins: origins, queue: worker.queue, observe: worker.observe))
         }
-        let ending = await withServices(services) {
-            defer { worker.due.endIdle() }
-            return await claimLoop()
-        }
+        let ending = await withServices(services) { await claimLoop() }
         var summary = state.withLock { $0.summary }
         // Releases the jobs that are still held. Without a database they are released at the end of the lease.
         do throws(QueueError) {
@@ -113,11 +106,8 @@ struct WorkerRegistration: Sendable {
                         let jobs = try await session.claim(upTo: limit, from: configuration.source)
                         stuckSince = nil
                         if isUnavailable.take() { worker.observe(.queueAvailable) }
-                        take(jobs, of: limit, in: &attempts)
-                    case .claimIdle(let limit):
-                        try await claimIdle(limit, in: &attempts)
-                        stuckSince = nil
-                        if isUnavailable.take() { worker.observe(.queueAvailable) }
+                        state.withLock { $0.claimed(jobs.count, of: limit, at: .now) }
+                        start(jobs, in: &attempts)
                     case .checkEnd(let isIdle):
                         let isReached = try await endIsReached(isIdle: isIdle)
                         state.withLock { $0.checkedEnd(isReached: isReached) }
@@ -135,6 +125,8 @@ struct WorkerRegistration: Sendable {
                             state.withLock { $0.faultReportFailed() }
                             throw error
                         }
+                    case .wakeCompleter:
+                        completer.wakeUp()
                     case .cancelAttempts:
                         attempts.cancelAll()
                     case .wait(let time):
@@ -150,7 +142,6 @@ struct WorkerRegistration: Sendable {
                         isUnavailable = true
                         worker.observe(.queueUnavailable(error))
                     }
-                    // The next heartbeat of a worker that holds no job is seconds away.
                     if error.code == .workerLost { lease.lose() }
                     let isFinal = !error.isTransient && error.code != .workerLost
                     state.withLock { if isFinal { $0.fail(error) } else { $0.claimFailed(at: .now) } }
@@ -161,7 +152,7 @@ struct WorkerRegistration: Sendable {
 
     private func nextAction() -> WorkerState.ClaimAction {
         let (isLost, urgency, isCancelled) = (lease.isLost, shutdown.urgency, Task.isCancelled)
-        let mustClaim = worker.due.takeMustClaim()
+        let mustClaim = worker.foundJobs.withLock { $0.take() }
         return state.withLock { state in
             let now = ContinuousClock.now
             if isLost { state.loseLease() }
@@ -170,31 +161,6 @@ struct WorkerRegistration: Sendable {
             state.requestShutdown(urgency, at: now)
             return state.nextClaimAction(at: now)
         }
-    }
-
-    /// A claim of a worker that has had no job for some time; it also extends the lease and answers what is due.
-    private func claimIdle(_ limit: Int, in attempts: inout DiscardingTaskGroup) async throws(QueueError) {
-        let sent = lease.now
-        let answer = try await session.claimIdle(
-            upTo: limit, from: configuration.source, handling: worker.due.awaited(among: configuration.handledCalls))
-        if let heartbeat = answer.heartbeat {
-            lease.confirm(sentAt: sent, seconds: heartbeat.lease.seconds)
-            configuration.origins?.limits.withLock { $0.evidence.clockOffset = heartbeat.clockOffset }
-        }
-        if answer.jobs.isEmpty { worker.due.answered(answer.due, isIdle: true) } else { worker.due.endIdle() }
-        take(answer.jobs, of: limit, mayHaveEnded: answer.due.contains(.end), in: &attempts)
-    }
-
-    /// Starts the jobs of a claim for `limit`.
-    private func take(
-        _ jobs: [Job], of limit: Int, mayHaveEnded: Bool = true, in attempts: inout DiscardingTaskGroup
-    ) {
-        let wasIdle = state.withLock { state in
-            defer { state.claimed(jobs.count, of: limit, mayHaveEnded: mayHaveEnded, at: .now) }
-            return state.inUse == 0
-        }
-        if wasIdle, !jobs.isEmpty { started.signal() }
-        start(jobs, in: &attempts)
     }
 
     private func start(_ jobs: [Job], in attempts: inout DiscardingTaskGroup) {
@@ -207,7 +173,8 @@ struct WorkerRegistration: Sendable {
     /// Runs one attempt and adds its result to the completer. The slot is free after the commit.
     private func perform(_ job: Job, claimedAt: ContinuousClock.Instant) async {
         let attempt = Attempt(
-            job: job, loader: worker.loader, pipelines: pipelines, lease: lease, claimedAt: claimedAt)
+            job: job, loader: worker.loader, pipelines: pipelines, lease: lease, claimedAt: claimedAt,
+            limits: configuration.limits)
         let (result, wasCancelled) = await running.run(job.held) { await attempt.run() }
         switch result {
         case _ where wasCancelled: completer.add(.cancelled(job))
@@ -235,11 +202,11 @@ struct WorkerRegistration: Sendable {
         if try await isFinished(batch) { return true }
         // Suspended jobs wait for an operator, not for this worker.
         guard isIdle else { return false }
-        return try await worker.queue.remaining(of: batch).isDrained
+        return try await worker.queue.reports.remaining(of: batch).isDrained
     }
 
     private func isFinished(_ batch: Int64) async throws(QueueError) -> Bool {
-        try await worker.queue.progress(of: .id(batch), isDetailed: false).open == 0
+        try await worker.queue.reports.progress(of: .id(batch), isDetailed: false).open == 0
     }
 
     /// The work left that the configured end waits for.
@@ -248,7 +215,7 @@ struct WorkerRegistration: Sendable {
         case .stopped where configuration.runtime == nil: return .nothing
         case .batchFinished(let batch): return try await isFinished(batch) ? .nothing : .work
         case .stopped, .drained:
-            let left = try await worker.queue.remaining(queue: configuration.queue)
+            let left = try await worker.queue.reports.remaining(queue: configuration.queue)
             if left.hasReady || left.hasRunning { return .work }
             guard let due = left.nextDue else { return .nothing }
             return due <= Self.drainHorizon ? .work : .later

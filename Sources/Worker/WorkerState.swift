@@ -21,7 +21,9 @@ internal import JobQueue
 /// - any → ended: the lease is lost, an error is final, the task is cancelled, or no slot is in use after claiming.
 ///
 /// A worker with a fault of its own claims one job at a time, when no slot is in use, until an attempt shows that the
-/// fault is over. A fault of a credential profile concerns only the jobs that name it, and changes no claim.
+/// fault is over. The failures of the first jobs are held back while all are by the worker's own options; a drain then
+/// ends, because its options do not change. A fault of a credential profile concerns only the jobs that name it, and
+/// changes no claim.
 struct WorkerState: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -29,9 +31,6 @@ struct WorkerState: Sendable {
     enum ClaimAction: Sendable {
         /// Claim at most this many jobs; report `claimed` or `claimFailed`.
         case claim(Int)
-        /// As `claim`, by a call that also extends the lease and answers which other calls are due: no slot is in use,
-        /// and claims have returned nothing for some time.
-        case claimIdle(Int)
         /// Check whether the configured end is reached; report `checkedEnd` or `claimFailed`. `isIdle` when no slot is
         /// in use.
         case checkEnd(isIdle: Bool)
@@ -43,6 +42,8 @@ struct WorkerState: Sendable {
         case announceProfileFault(ProfileFault)
         /// Report this text as the worker's fault to the database; nil when it has none any more.
         case reportFault(String?)
+        /// Wake the batch completer.
+        case wakeCompleter
         /// Cancel the attempts that run.
         case cancelAttempts
         /// Wait for a signal, at most this long.
@@ -87,10 +88,10 @@ struct WorkerState: Sendable {
     /// The pauses between two claims that return no job: doubled from the lower to the upper bound. The upper bound
     /// also limits every wait, so that the lease is checked that often.
     static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
-    /// After so many claims without a job, when the upper bound is reached, a worker without jobs is idle.
+    /// After so many claims without a job the upper bound is reached.
     static let idleAfter = 5
-    /// The seconds between two claims of an idle worker. Each has a pause of its own, so that workers that start
-    /// together do not claim together; by their mean it sends less than one statement a second in all.
+    /// The seconds between two claims, and between two heartbeats, of an idle worker. Each worker has its own pause, so
+    /// that workers that start together do not claim together.
     static let idlePauses: ClosedRange<Double> = 1.0...1.1
     /// The pauses between two jobs of a worker with a fault: doubled from the lower to the upper bound.
     static let faultPauses: ClosedRange<Duration> = .milliseconds(250)...(.seconds(2))
@@ -130,6 +131,8 @@ struct WorkerState: Sendable {
     private var probeAt: Instant?
     private var mustAnnounceFault = false
     private var profileFaults = ProfileFaults()
+    private var settings: SettingsGuard
+    private var mustWakeCompleter = false
     private var mustReportFault = false
     private var graceEnd: Instant?
     private var mustAnnounceStop = false
@@ -139,12 +142,17 @@ struct WorkerState: Sendable {
         precondition(configuration.slots > 0, "a worker needs a slot")
         self.configuration = configuration
         self.summary = summary
+        var isOver = summary.succeeded + summary.failed > 0
+        // The command's own jobs fail by its options, and it says so.
+        if case .batchFinished = configuration.end { isOver = true }
+        settings = SettingsGuard(isOver: isOver)
     }
 
     /// Slots that are not free.
-    var inUse: Int { running + gathered.count + completing }
+    var inUse: Int { running + gathered.count + completing + settings.count }
 
-    private var free: Int { configuration.slots - inUse }
+    /// Results that are held back take no slot: a worker with one slot would never have enough of them.
+    private var free: Int { configuration.slots - running - gathered.count - completing }
 
     // MARK: - The claim loop
 
@@ -156,6 +164,7 @@ struct WorkerState: Sendable {
             finish(at: now)
         }
         if let graceEnd, graceEnd <= now { cancel() }
+        if mustWakeCompleter.take() { return .wakeCompleter }
         if mustAnnounceStop.take() { return .announceStop(inUse: inUse) }
         if mustAnnounceFault.take() { return .announceFault(fault) }
         if let fault = profileFaults.nextUnannounced() { return .announceProfileFault(fault) }
@@ -171,8 +180,7 @@ struct WorkerState: Sendable {
         guard free > 0, fault == nil || inUse == 0 else { return .wait(wait(until: configuration.deadline, from: now)) }
         let due = [claimAt, fault == nil ? nil : probeAt].compactMap { $0 }.max()
         guard let due, due > now else {
-            let limit = fault == nil ? free : 1
-            return inUse == 0 && emptyClaims >= Self.idleAfter ? .claimIdle(limit) : .claim(limit)
+            return .claim(fault == nil ? free : 1)
         }
         return .wait(wait(until: min(due, configuration.deadline ?? due), from: now))
     }
@@ -183,14 +191,14 @@ struct WorkerState: Sendable {
     /// The report of the worker's fault failed; it is repeated with the next claim.
     mutating func faultReportFailed() { mustReportFault = true }
 
-    /// A claim for `limit` jobs returned `count`. `mayHaveEnded` when the configured end may be reached, as far as is
-    /// known.
-    mutating func claimed(_ count: Int, of limit: Int, mayHaveEnded: Bool = true, at now: Instant) {
+    /// A claim for `limit` jobs returned `count`.
+    mutating func claimed(_ count: Int, of limit: Int, at now: Instant) {
         running += count
         emptyClaims = count == 0 ? emptyClaims + 1 : 0
-        mustCheckEnd = count == 0 && mayHaveEnded && configuration.end != .stopped
+        mustCheckEnd = count == 0 && configuration.end != .stopped
         // After a filled claim there are probably more jobs; after any other the queue is empty for now.
         claimAt = count >= limit ? nil : now + pause
+        if count == 0, running == 0 { recordHeld(at: now) }
     }
 
     /// There are probably jobs now: the next claim does not wait.
@@ -235,11 +243,36 @@ struct WorkerState: Sendable {
         running -= 1
         var result = result
         // The next claim of a worker with a fault gets another job: what looks like its own may be this job's.
+        if let fault, !fault.needs.isEmpty, result.refusedBySettings != nil {
+            result = .returned(result.job, because: fault)
+        }
         if let own = result.fault, own.profile == nil, fault != nil, running == 0 { result.delay = Self.faultJobPause }
+        switch settings.add(result) {
+        case .held:
+            guard phase == .claiming else { break }
+            return false
+        case .recorded(let results):
+            for result in results { gather(result, at: now) }
+        case .refused(let results, let reason):
+            for result in results { gather(.returned(result.job, because: reason), at: now) }
+            if configuration.end == .drained { finish(at: now) }
+        }
+        if phase != .claiming { recordHeld(at: now) }
+        return gathered.count == 1 || !isWorthWaiting(at: now)
+    }
+
+    private mutating func gather(_ result: AttemptResult, at now: Instant) {
         note(result, at: now)
         gathered.append(result)
         gatheredSince = gatheredSince ?? now
-        return gathered.count == 1 || !isWorthWaiting(at: now)
+    }
+
+    /// Records the failures that are held back: no job follows that could show whether the settings are good.
+    private mutating func recordHeld(at now: Instant) {
+        let results = settings.take()
+        guard !results.isEmpty else { return }
+        for result in results { gather(result, at: now) }
+        mustWakeCompleter = true
     }
 
     /// An attempt was cut off without a result.
@@ -262,7 +295,7 @@ struct WorkerState: Sendable {
     }
 
     /// A statement ended with these decisions; the results of `left` were not recorded and are sent again.
-    mutating func completed(_ decisions: [CompletionResult.Decision], left: [AttemptResult], at now: Instant) {
+    mutating func completed(_ decisions: [Decision], left: [AttemptResult], at now: Instant) {
         for decision in decisions {
             switch decision {
             case .succeeded: summary.succeeded += 1
@@ -321,6 +354,7 @@ struct WorkerState: Sendable {
         phase = max(phase, .finishing)
         graceEnd = now + configuration.grace
         mustAnnounceStop = true
+        recordHeld(at: now)
     }
 
     private mutating func cancel() {
@@ -332,6 +366,7 @@ struct WorkerState: Sendable {
 
     /// The jobs of these results are released when the worker deregisters, or rescued when its lease ends.
     private mutating func giveUpResults() {
+        _ = settings.take()
         gathered = []
         gatheredSince = nil
     }

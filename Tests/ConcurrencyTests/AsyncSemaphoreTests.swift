@@ -17,12 +17,15 @@ struct AsyncSemaphoreTests {
         let granted = [queue.acquire(1, 70), queue.acquire(2, 40), queue.acquire(3, 10)]
         #expect(granted == [true, false, false])
         let next = queue.release(70)
-        #expect(next == [2, 3] && queue.free == 50)
+        #expect(next == [2, 3])
+        #expect(queue.free == 50)
         let large = queue.acquire(4, 100), after = queue.acquire(5, 10)
-        #expect(!large && !after)
+        #expect(!large)
+        #expect(!after)
         queue.leave(4)
         let left = queue.release(0)
-        #expect(left == [5] && queue.free == 40)
+        #expect(left == [5])
+        #expect(queue.free == 40)
     }
 
     @Test func `a ticket that leaves the queue is passed over`() {

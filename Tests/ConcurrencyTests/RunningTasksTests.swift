@@ -19,6 +19,27 @@ struct RunningTasksTests {
         #expect(await caller == (true, false))
     }
 
+    @Test func `a cancellation handler may cancel others`() async {
+        let running = RunningTasks<Int>()
+        let started = [AsyncEvent(), AsyncEvent()]
+        func run(_ name: Int) async -> Bool {
+            await running.run(name) {
+                await withTaskCancellationHandler {
+                    started[name].signal()
+                    await AsyncEvent().wait()
+                } onCancel: {
+                    running.cancelAll()
+                }
+            }.wasCancelled
+        }
+        async let first = run(0)
+        async let second = run(1)
+        for event in started { await event.wait() }
+        running.cancel([0])
+        #expect(await first)
+        #expect(await second)
+    }
+
     @Test func `cancelling a name cancels its task and no other`() async {
         let running = RunningTasks<Int>()
         let started = AsyncEvent()
@@ -35,10 +56,12 @@ struct RunningTasksTests {
         await started.wait()
         running.cancel([1, 3])
         let cancelled = await first
-        #expect(cancelled.value && cancelled.wasCancelled)
+        #expect(cancelled.value)
+        #expect(cancelled.wasCancelled)
         go.signal()
         let untouched = await second
-        #expect(!untouched.value && !untouched.wasCancelled)
+        #expect(!untouched.value)
+        #expect(!untouched.wasCancelled)
         #expect(running.isEmpty)
     }
 }

@@ -36,7 +36,7 @@ struct ThreadTests {
         let hasRun = ConditionLock(false)
         let wakes = Locked<[Bool]>([])
 
-        func poll() { sched_yield() }
+        func poll(mayWait: Bool) { sched_yield() }
 
         func wake() {
             guard wakes.withLock({ $0.isEmpty }) else { return }
@@ -63,6 +63,31 @@ struct ThreadTests {
         let poller = WatchingPoller()
         await Watched(poller).run()
         #expect(poller.wakes.withLock { $0 } == [false])
+    }
+
+    /// Counts the polls that a flood of jobs allows.
+    private final class CountingPoller: EventPoller {
+        let polls = Locked(0)
+        func poll(mayWait: Bool) { if !mayWait { polls.withLock { $0 += 1 } } }
+        func wake() {}
+    }
+
+    private actor Flooded {
+        nonisolated let thread: EventLoop
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+        init(_ poller: CountingPoller) { thread = EventLoop(name: "flooded", poller: poller) }
+
+        /// Each yield is a job of its own, enqueued while this one runs.
+        func flood(_ turns: Int) async { for _ in 0..<turns { await Task.yield() } }
+        deinit { thread.stop() }
+    }
+
+    @Test func `events are looked at while jobs follow each other`() async {
+        let poller = CountingPoller()
+        let actor = Flooded(poller)
+        await withTaskExecutorPreference(actor.thread) { await actor.flood(200) }
+        #expect(poller.polls.withLock { $0 } >= 10)
     }
 
     private struct Refusal: Error, Equatable {}

@@ -81,10 +81,15 @@ struct BundleTests {
         try cache.store(String(repeating: keys[1].text, count: 10_000), as: keys[1])
         var calls = 0
         let careful = try BundleImport(into: cache).run(bundle) { calls += 1 }
-        #expect(careful.stored == 3 && careful.present == 1 && careful.kept == 1 && calls == 5)
+        #expect(careful.stored == 3)
+        #expect(careful.present == 1)
+        #expect(careful.kept == 1)
+        #expect(calls == 5)
         #expect(try cache.fault(of: entries[0]) == .length)
         let report = try BundleImport(into: cache, replacing: true).run(bundle)
-        #expect(report.stored == 1 && report.present == 4 && report.kept == 0)
+        #expect(report.stored == 1)
+        #expect(report.present == 4)
+        #expect(report.kept == 0)
         for entry in entries { #expect(try cache.fault(of: entry) == nil) }
         #expect(try directory.names(in: "other/default") == keys.map(\.fileName).sorted())
         #expect(try BundleImport(into: cache).run(bundle).present == 5)
@@ -104,6 +109,11 @@ struct BundleTests {
         try refused("unknown") { try append("x", to: $0 + "/default/foreign") }
         try refused("nested") {
             try FileManager.default.createDirectory(atPath: $0 + "/default/sub", withIntermediateDirectories: false)
+        }
+        try refused("linked") {
+            let path = $0 + "/default/" + keys[2].fileName
+            try FileManager.default.moveItem(atPath: path, toPath: $0 + ".secret")
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: $0 + ".secret")
         }
         try refused("no digest") {
             let line = ManifestEntry(key: keys[0], bytes: 1, sha256: "12").line
@@ -208,11 +218,14 @@ struct BundleTests {
         }
         try contents.finish()
         #expect(contents.count == keys.count)
-        #expect(contents.contains(keys[0].fileName) && !contents.contains("other"))
+        #expect(contents.contains(keys[0].fileName))
+        #expect(!contents.contains("other"))
         for entry in entries {
             let taken = contents.remove(entry.file)
             let wanted = try #require(taken)
-            #expect(wanted.name == entry.file && wanted.bytes == entry.bytes && wanted.sha256 == entry.sha256)
+            #expect(wanted.name == entry.file)
+            #expect(wanted.bytes == entry.bytes)
+            #expect(wanted.sha256 == entry.sha256)
             let again = contents.remove(entry.file)
             #expect(again == nil)
         }
@@ -224,10 +237,12 @@ struct BundleTests {
         var long = Manifest("x", maxSize: length)
         try Array(line.utf8).withUnsafeBytes { try long.add($0) }
         let whole = #expect(throws: StoreError.self) { try [UInt8(10)].withUnsafeBytes { try long.add($0) } }
-        #expect(whole?.code == .tooLarge && whole?.description.contains("more than \(length) bytes") == true)
+        #expect(whole?.code == .tooLarge)
+        #expect(whole?.description.contains("more than \(length) bytes") == true)
         var wide = Manifest("x", maxLineLength: length - 2)
         let part = #expect(throws: StoreError.self) { try Array(line.utf8).withUnsafeBytes { try wide.add($0) } }
-        #expect(part?.code == .tooLarge && part?.description.contains("more than \(length - 2) bytes") == true)
+        #expect(part?.code == .tooLarge)
+        #expect(part?.description.contains("more than \(length - 2) bytes") == true)
     }
 
     private func append(_ text: String, to path: String) throws {

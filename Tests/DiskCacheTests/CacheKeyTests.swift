@@ -40,6 +40,9 @@ struct CacheKeyTests {
         ("data:image/x.png", "data:image/x.png-T"), ("localhost:8080/a.png", "localhost:8080/a.png-T"),
         ("file:a.png", "file:a.png-T"),
         // The rest of the URL.
+        ("http://foo:/a.png", "http://foo/a-T.png"), ("http://foo:080/a.png", "http://foo:80/a-T.png"),
+        ("ht[s:a.png", "ht%5Bs%3Aa-T.png"), (":/a.png", "%3A/a-T.png"), (":a.png", ":a.png-T"),
+        ("http://[fe80::1%en0]/a.png", "http://[fe80::1%25en0]/a-T.png"),
         ("http://[::1]:80/a.png", "http://[::1]:80/a-T.png"), ("//foo/a.png#b", "//foo/a-T.png#b"),
         ("http://u:p@foo/a.png?q=a b{}#x#y", "http://u:p@foo/a-T.png?q=a%20b%7B%7D#x%23y"),
         ("http://a@b@c/a.png", "http://a%40b@c/a-T.png"), ("http:///a.png", "http:///a-T.png"),
@@ -51,13 +54,70 @@ struct CacheKeyTests {
         ("http://foo//a///b.png//", "http://foo/a/b-T.png"),
         ("http://foo/a%40b%2fc%20%3f.png", "http://foo/a@b/c%20%3F-T.png"),
         ("http://foo/100%.png", "http://foo/100%25-T.png"), ("http://foo/a%252.png", "http://foo/a%252-T.png"),
-        ("http://foo/é.p é", "http://foo/%C3%A9-T.p%20%C3%A9"), ("a%3Ab.png", "a%3Ab-T.png"),
+        ("http://foo/é.p é", "http://foo/é.p é-T"), ("a%3Ab.png", "a%3Ab-T.png"),
         ("a/b%3Ac.png", "a/b:c-T.png"),
         ("http://foo/a.", "http://foo/a.-T"), ("http://foo/..a.png", "http://foo/..a-T.png"),
         ("http://foo/../.png", "http://foo/../.png-T"), ("", "-T"),
     ])
     func `inserts a suffix`(key: String, expected: String) {
         #expect(CacheKey(key).appending("T") == CacheKey(expected))
+    }
+
+    // What iOS 17 to 26 escapes once more, and iOS 27 leaves.
+    @Test(arguments: [
+        ("https://h/a%20b{.5}", "https://h/a%2520b%7B-T.5%7D", "https://h/a%20b%7B-T.5%7D"),
+        ("https://h/a%20b|c.jpg", "https://h/a%2520b%7Cc-T.jpg", "https://h/a%20b%7Cc-T.jpg"),
+        ("https://h/café%20x.png", "https://h/caf%C3%A9%2520x-T.png", "https://h/caf%C3%A9%20x-T.png"),
+        (
+            "https://h/x.png?f[]=1&u=a%20b", "https://h/x-T.png?f%5B%5D=1&u=a%2520b",
+            "https://h/x-T.png?f%5B%5D=1&u=a%20b"
+        ),
+        ("https://h/x.png#a%20|", "https://h/x-T.png#a%2520%7C", "https://h/x-T.png#a%20%7C"),
+        ("https://%20:|%20@h/x.png", "https://%20:%7C%2520@h/x-T.png", "https://%20:%7C%20@h/x-T.png"),
+        // Each component alone.
+        ("https://h/a%20b.png?f[]=1", "https://h/a%20b-T.png?f%5B%5D=1", "https://h/a%20b-T.png?f%5B%5D=1"),
+        ("a b:c.png", "a b:c-T.png", "a b:c-T.png"),
+        ("foo://bücher/a.png", "foo://xn--bcher-kva/a-T.png", "foo://b%C3%BCcher/a-T.png"),
+        ("http://a%41ä/a.png", "http://xn--a%41-ooa/a-T.png", "http:/a%41ä/a-T.png"),
+    ])
+    func `inserts a suffix by the rules of a system`(key: String, ios17: String, ios27: String) {
+        #expect(CacheKey(key).appending("T", rules: .ios17) == CacheKey(ios17))
+        #expect(CacheKey(key).appending("T", rules: .ios27) == CacheKey(ios27))
+    }
+
+    @Test func `has the key of a thumbnail and a transformer of iOS 17 without an extension`() {
+        func key(_ rules: URLRules) -> String? {
+            CacheKey("https://h/a%20b").appending("Thumbnail({100.000000,100.000000},1)", rules: rules)?
+                .appending("SDImageBlurTransformer(5.000000)", rules: rules)?.text
+        }
+        let end = "b-Thumbnail(%7B100.000000,100-SDImageBlurTransformer(5.000000).000000%7D,1)"
+        #expect(key(.ios17) == "https://h/a%2520" + end)
+        #expect(key(.ios27) == "https://h/a%20" + end)
+    }
+
+    // UTS 46 with its checks of hyphens, joiners and directions; nil is no URL.
+    @Test(arguments: [
+        ("straße.de", "xn--strae-oqa.de"), ("STRAẞE.de", "xn--strae-oqa.de"), ("BÜCHER.de", "xn--bcher-kva.de"),
+        ("نامه\u{200c}ای.com", "xn--mgba3gch31f060k.com"), ("a\u{200c}b.com", nil), ("-ä.com", nil), ("ä-.com", nil),
+        ("ab--ä.com", nil), ("١.com", nil), ("aא.com", nil), ("a..ä", nil), (".ä", nil), ("ä.", "xn--4ca."),
+        ("ä。com", "xn--4ca.com"), ("☃.net", "xn--n3h.net"), ("ﬁ.ä", "fi.xn--4ca"), ("xn--a.ä", nil),
+        ("\u{301}a.de", nil),
+        (String(repeating: "ä", count: 70), nil), ("-a.com", "-a.com"), ("a..b", "a..b"),
+    ])
+    func `makes Punycode of a host`(host: String, expected: String?) {
+        let found = URLRules.ios17.absoluteString(of: "http://\(host)/")
+        #expect(found == expected.map { "http://\($0)/" })
+        #expect(found == URLRules.ios27.absoluteString(of: "http://\(host)/"))
+    }
+
+    @Test(arguments: [
+        ("https://h/a b[1]|ä.png?f[]=1#ü", "https://h/a%20b%5B1%5D%7C%C3%A4.png?f%5B%5D=1#%C3%BC"),
+        ("http://bücher.de:80/a", "http://xn--bcher-kva.de:80/a"), ("http://h/a.png", "http://h/a.png"),
+        ("http://a b/c", nil), ("http://h:8a/", nil), ("", nil),
+    ])
+    func `is escaped as an app does`(url: String, expected: String?) {
+        #expect(URLRules.ios17.absoluteString(of: url) == expected)
+        #expect(URLRules.ios27.absoluteString(of: url) == expected)
     }
 
     @Test(arguments: [
@@ -74,6 +134,9 @@ struct CacheKeyTests {
         ("a.b:c%2Fd", ".bc%2Fd"), ("http://foo/a.p:n%3Ag", ".png"), ("http://foo/a.%00", ""), ("http://foo/a.:", ""),
         ("http://foo/%C4%E3.jpg?x", ".jpg?x"), ("mailto:a@b.com/", ".com"), ("http://foo/a%", ""),
         ("http://foo/a.%zz", ".%zz"),
+        ("http://foo/a.jpg%20", ""), ("http://foo/a b.jpg", ".jpg"), ("http://foo/a.x\u{202e}y", ""),
+        ("http://foo/a.%E2%80%8Ex", ""), ("http://foo/a.x%D8%9C", ""), ("http://foo/\u{2066}a.x\u{2065}", ".x\u{2065}"),
+        ("http://foo/..png", ".png"), ("http://a b/c.x y", ".x y"), ("http://foo/a.%2020", ""),
         ("http://foo/a.b/", ".b"), ("http://foo/a.b//?c.d", ".b"), ("a.png\u{0}b", ".pngb"),
         ("http://foo/a.\u{301}x", ".\u{301}x"),
         ("http://foo/a.png#", ".png"), ("?a.png", ""), ("//a.png", ""), ("http://foo/a.b\nc", ".b\nc"),
@@ -101,9 +164,16 @@ struct CacheKeyTests {
     ])
     func `has a file name without slashes`(key: String) {
         for name in [CacheKey(key), CacheKey(key).appending("/../T")].compactMap({ $0?.fileName }) {
-            #expect(!name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0))
+            #expect(!name.utf8.contains(UInt8(ascii: "/")))
+            #expect(!name.utf8.contains(0))
             #expect(name.utf8.prefix(32).allSatisfy { "0123456789abcdef".utf8.contains($0) })
         }
+    }
+
+    @Test func `has the extension of a system's rules`() {
+        let key = CacheKey("http://h/x.j%70g|")
+        #expect(SDWebImageNaming().fileName(of: key).hasSuffix(".j%70g|"))
+        #expect(SDWebImageNaming(urlRules: .ios27).fileName(of: key).hasSuffix(".jpg|"))
     }
 
     @Test func `is compared byte by byte`() {

@@ -112,7 +112,8 @@ struct ExpiryDecisionTests {
             let packed = names.map { table.pack($0) }
             #expect(packed[0] != packed[1])
             for (packed, name) in zip(packed, names) {
-                #expect(same(table.text(packed), name) && table.find(name) == packed)
+                #expect(same(table.text(packed), name))
+                #expect(table.find(name) == packed)
             }
         }
     }
@@ -126,14 +127,16 @@ struct ExpiryDecisionTests {
             while let (_, name) = decision.next() { gone.append(name) }
         }
         #expect(gone == (0..<gone.count).map { "\(digest).\($0)" }, "each has its own name")
-        #expect(decision.extensionCount == 10_000 - gone.count && decision.extensionCount < 100)
+        #expect(decision.extensionCount == 10_000 - gone.count)
+        #expect(decision.extensionCount < 100)
         var table = PackedName.Table()
         let first = table.pack("a")
         #expect(table.pack("a") == first)
         table.release(first)
         #expect(table.text(first) == "a", "packed twice, released once")
         table.release(first)
-        #expect(table.count == 0 && table.find("a") == nil)
+        #expect(table.count == 0)
+        #expect(table.find("a") == nil)
     }
 
     // MARK: -

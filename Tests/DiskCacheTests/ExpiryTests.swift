@@ -25,8 +25,12 @@ struct ExpiryTests {
         try file("gone", accessed: now.seconds - 604_801, modified: now.seconds)
         let report = try store.expire(now: now)
         #expect(try names() == ["kept"])
-        #expect(report.expiredByAge.files == 1 && report.seen.files == 2 && report.kept.files == 1)
-        #expect(!report.isPartial && report.expiredBySize.files == 0 && report.firstFailure == nil)
+        #expect(report.expiredByAge.files == 1)
+        #expect(report.seen.files == 2)
+        #expect(report.kept.files == 1)
+        #expect(!report.isPartial)
+        #expect(report.expiredBySize.files == 0)
+        #expect(report.firstFailure == nil)
     }
 
     @Test func `compares the date that the policy names`() throws {
@@ -104,7 +108,8 @@ struct ExpiryTests {
         let now = Timestamp.now
         try file("b", accessed: now.seconds, size: 1)
         let report = try store.expire(policy, now: Timestamp(seconds: now.seconds + 1))
-        #expect(report.expiredByAge.files == 1 && report.expiredBySize.files == 0)
+        #expect(report.expiredByAge.files == 1)
+        #expect(report.expiredBySize.files == 0)
         #expect(try CacheUsage(of: store).entries == 0)
     }
 
@@ -113,7 +118,8 @@ struct ExpiryTests {
         var deleted: [ExpiredFile] = []
         let report = try store.expire(isDryRun: true, deleted: { deleted.append($0) })
         #expect(report.expiredByAge.files == 1)
-        #expect(deleted.map(\.path) == ["gone"] && deleted.map(\.reason) == [.age])
+        #expect(deleted.map(\.path) == ["gone"])
+        #expect(deleted.map(\.reason) == [.age])
         #expect(deleted[0].date == Timestamp(seconds: old))
         #expect(try names() == ["gone"])
         #expect(try directory.names() == ["default"], "no lock file either")
@@ -126,10 +132,12 @@ struct ExpiryTests {
             looks += 1
             return looks < 20
         })
-        #expect(first.isPartial && first.expiredByAge.files == 20)
+        #expect(first.isPartial)
+        #expect(first.expiredByAge.files == 20)
         #expect(try names().count == 30)
         let second = try store.expire()
-        #expect(!second.isPartial && second.expiredByAge.files == 30)
+        #expect(!second.isPartial)
+        #expect(second.expiredByAge.files == 30)
         #expect(try names().isEmpty)
     }
 
@@ -145,7 +153,8 @@ struct ExpiryTests {
             _ = try cache.open(read)
             let report = try store.expire(everything)
             #expect(try names().count == 2)
-            #expect(report.spared.files == 2 && report.expiredByAge.files == 0)
+            #expect(report.spared.files == 2)
+            #expect(report.expiredByAge.files == 0)
             // After the time in which a job can still use it.
             let later = Timestamp(seconds: Timestamp.now.seconds + 901)
             #expect(try store.expire(everything, now: later, isDryRun: true).expiredByAge.files == 2)
@@ -216,7 +225,8 @@ struct ExpiryTests {
         let policy = ExpiryPolicy(maxAge: .zero, date: .change, sparing: .nanoseconds(1))
         // Only the future dates are so recent.
         let report = try store.expire(policy)
-        #expect(report.expiredByAge.files == 1 && report.spared.files == 0)
+        #expect(report.expiredByAge.files == 1)
+        #expect(report.spared.files == 0)
         withExtendedLifetime(cache) {}
     }
 
@@ -232,7 +242,8 @@ struct ExpiryTests {
         for policy in [ExpiryPolicy(), ExpiryPolicy(maxAge: nil, maxSize: 1)] {
             try file("b", accessed: old)
             let report = try store.expire(policy)
-            #expect(report.seen.files == 2 && report.kept.files == 1)
+            #expect(report.seen.files == 2)
+            #expect(report.kept.files == 1)
             #expect(report.failed.files == (policy.maxAge == nil ? 0 : 1))
             #expect(report.firstFailure?.code == (policy.maxAge == nil ? nil : .invalidName))
             #expect(access(name, F_OK) == 0)
@@ -240,7 +251,8 @@ struct ExpiryTests {
         try file("b", accessed: old)
         var deleted: [String] = []
         #expect(code { try store.clear(deleted: { deleted.append($0.path) }) } == .invalidName)
-        #expect(deleted == ["b"] && access(name, F_OK) == 0)
+        #expect(deleted == ["b"])
+        #expect(access(name, F_OK) == 0)
     }
 
     @Test func `runs in one process at a time`() throws {
@@ -265,7 +277,8 @@ struct ExpiryTests {
         try #require(mount(stuck, stuck, nil, UInt(MS_BIND), nil) == 0)
         defer { umount2(stuck, Int32(MNT_DETACH)) }
         let report = try store.expire(ExpiryPolicy(maxAge: nil, maxSize: 12_287))
-        #expect(report.failed.files == 1 && report.expiredBySize.files == 2)
+        #expect(report.failed.files == 1)
+        #expect(report.expiredBySize.files == 2)
         #expect(report.firstFailure?.path == stuck)
         #expect(try names() == ["0"], "its size counts, so both others are deleted")
     }

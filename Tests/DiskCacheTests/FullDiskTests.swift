@@ -36,7 +36,8 @@ struct FullDiskTests {
             let copy = try copyOfDiscarded("image", committed: committed)
             defer { close(copy) }
             var status = stat()
-            #expect(fstat(copy, &status) == 0 && status.st_size == size)
+            #expect(fstat(copy, &status) == 0)
+            #expect(status.st_size == size)
         }
         #expect(contents(try #require(try cache.open(key))) == Array("image".utf8))
     }
@@ -89,7 +90,8 @@ struct FullDiskTests {
             } catch let error as StoreError {
                 failures += 1
                 steps.insert(error.operation)
-                #expect(error.code == .diskFull && error.number == EDQUOT, "\(error)")
+                #expect(error.code == .diskFull, "\(error)")
+                #expect(error.number == EDQUOT, "\(error)")
                 #expect(contents(try #require(try cache.open(key))) == Array(old.utf8))
             }
             try await disk.setQuota(of: place, limit: nil)
@@ -172,7 +174,8 @@ struct FullDiskTests {
             made.append(path)
         }
         let error = #expect(throws: StoreError.self) { try cache.store("new", as: key) }
-        #expect(error?.code == .diskFull && error?.path.hasPrefix(cache.layout.directory) == true)
+        #expect(error?.code == .diskFull)
+        #expect(error?.path.hasPrefix(cache.layout.directory) == true)
         #expect(code { _ = try DirectoryStore(opening: disk.path + "/root") } == .diskFull)
         #expect(contents(try #require(try cache.open(key))) == Array("old".utf8))
         made.forEach { unlink($0) }
@@ -186,8 +189,10 @@ struct FullDiskTests {
     ])
     func `describes the error number and the path`(number: Int32, code: StoreError.Code) {
         let error = StoreError("write", "/cache/default/x", number: number)
-        #expect(error.code == code && error.number == number)
-        #expect(error.description.contains("/cache/default/x") && error.description.contains("errno \(number)"))
+        #expect(error.code == code)
+        #expect(error.number == number)
+        #expect(error.description.contains("/cache/default/x"))
+        #expect(error.description.contains("errno \(number)"))
     }
 
     /// Fills the disk except for `room` bytes.

@@ -32,8 +32,11 @@ struct ImageTableTests {
         #expect(format.effectiveMaximum == 4)
         let small = try ImageTableFormat(
             name: "dot", width: 10, height: 10, scale: 2, style: .rgb16, maximumCount: 3, pageSize: 16_384)
-        #expect(small.rowLength == 64 && small.imageLength == 1280 && small.entryLength == 16_384)
-        #expect(small.entriesPerChunk == 128 && small.effectiveMaximum == 128)
+        #expect(small.rowLength == 64)
+        #expect(small.imageLength == 1280)
+        #expect(small.entryLength == 16_384)
+        #expect(small.entriesPerChunk == 128)
+        #expect(small.effectiveMaximum == 128)
         #expect(ImageTableFormat.Style.allCases.map(\.bytesPerPixel) == [4, 4, 2, 1])
     }
 
@@ -51,7 +54,9 @@ struct ImageTableTests {
         let format = try ImageTableFormat(name: "dot", width: 2, height: 2, style: style, maximumCount: 1)
         let row: [UInt8] = [255, 0, 0, 128, 255, 255, 255, 0]
         let bytes = try format.pixels(fromRGBA: row + row)
-        #expect(bytes.count == format.imageLength && format.pixelWidth == 2 && format.pixelHeight == 2)
+        #expect(bytes.count == format.imageLength)
+        #expect(format.pixelWidth == 2)
+        #expect(format.pixelHeight == 2)
         for start in [0, format.rowLength] { #expect(Array(bytes[start..<(start + expected.count)]) == expected) }
         #expect(code { _ = try format.pixels(fromRGBA: row) } == .tooLarge)
     }
@@ -69,7 +74,8 @@ struct ImageTableTests {
         }
         let bytes = try Data(contentsOf: URL(filePath: place + ".imageTable"))
         #expect(bytes.count == 4 * 618_496, "one chunk")
-        #expect(bytes[0] == 1 && bytes[618_496] == 2)
+        #expect(bytes[0] == 1)
+        #expect(bytes[618_496] == 2)
         #expect(Array(bytes[(618_496 - 32)..<618_496]) == entity(1).bytes + source.bytes)
         let metadata = try #require(
             try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: place + ".metadata")))
@@ -110,7 +116,8 @@ struct ImageTableTests {
             ])
         var texts = ["name": "card"]
         texts["family"] = family
-        #expect(written.compactMapValues { $0 as? String } == texts && written.count == 8 + texts.count)
+        #expect(written.compactMapValues { $0 as? String } == texts)
+        #expect(written.count == 8 + texts.count)
         #expect(Set(metadata.keys) == ["indexMap", "contextMap", "mruArray", "format", "pageSize"])
     }
 

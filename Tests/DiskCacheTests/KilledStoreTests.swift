@@ -27,7 +27,7 @@ struct KilledStoreTests {
         let store = DirectoryStore(target)
         var stored = 0
         var halves = 0
-        for _ in 0..<50 {
+        for _ in 0..<(Tier.isNightly ? 50 : 10) {
             let commands = try (0..<4).map { _ in
                 try LarderCommand(
                     "cache", "import", bundle, "--cache", target.root, environment: ["LARDER_HOME": "/none"]

@@ -25,7 +25,8 @@ struct OpeningTests {
             let opened = (0..<16).map { _ in Opened() }
             for result in opened { Thread { result.open(root) }.start() }
             let ids = opened.map { $0.id() }
-            #expect(Set(ids).count == 1 && ids[0] != nil)
+            try #require(Set(ids).count == 1)
+            #expect(ids[0] != nil)
             #expect(try directory.names(in: "\(round)") == [".larder-cache-id", "default"])
         }
     }
@@ -68,7 +69,8 @@ struct OpeningTests {
     @Test func `describes a failure in one line`() throws {
         let error = #expect(throws: StoreError.self) { try DirectoryStore(opening: "/proc/no\nsuch") }
         let text = try #require(error?.description)
-        #expect(text.hasPrefix("cannot create the directory /proc/no?such: ") && text.contains("(mkdir, errno "))
+        #expect(text.hasPrefix("cannot create the directory /proc/no?such: "))
+        #expect(text.contains("(mkdir, errno "))
         #expect(!text.contains("\n"))
     }
 

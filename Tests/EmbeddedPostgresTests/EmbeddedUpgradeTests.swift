@@ -7,6 +7,7 @@ import Testing
 
 /// Upgrades between Debian's server and the newer one that `scripts/newer-postgres` provides.
 @Suite(
+    .enabled(if: Tier.isNightly, "make nightly"),
     .enabled(if: NewerServer.isInstalled, "scripts/newer-postgres has installed no newer server"),
     .timeLimit(.minutes(10)))
 struct EmbeddedUpgradeTests {

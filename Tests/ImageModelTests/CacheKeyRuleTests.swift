@@ -58,10 +58,12 @@ struct CacheKeyRuleTests {
     @Test func `a pipeline keeps its rule, which is part of its identity`() throws {
         let json = #"{"cacheKey":{"dropQuery":["token"],"mapHosts":{"a":"b"}},"name":"p","variants":[]}"#
         let pipeline = try Pipeline(json: json.utf8)
-        #expect(pipeline.canonicalJSON == json && pipeline.cacheKey?.dropQuery == ["token"])
+        #expect(pipeline.canonicalJSON == json)
+        #expect(pipeline.cacheKey?.dropQuery == ["token"])
         #expect(try Pipeline(json: pipeline.canonicalJSON.utf8) == pipeline)
         let (rule, plain) = (try Pipeline.adhoc([], cacheKey: pipeline.cacheKey), try Pipeline.adhoc([]))
-        #expect(rule.name != plain.name && rule.cacheKey == pipeline.cacheKey)
+        #expect(rule.name != plain.name)
+        #expect(rule.cacheKey == pipeline.cacheKey)
         #expect {
             _ = try Pipeline(json: #"{"name":"p","variants":[],"cacheKey":{"dropQuery":[1]}}"#.utf8)
         } throws: {

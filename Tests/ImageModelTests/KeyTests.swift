@@ -81,7 +81,10 @@ struct KeyTests {
             try key(#"[{"type":"roundCorner","radius":1,"corners":["topLeft","bottomRight"]}]"#)
                 == "SDImageRoundCornerTransformer(1.000000,9,0.000000,(null))")
         let names = BlendMode.allCases.map(\.name)
-        #expect(names.count == 28 && names[18] == "sourceIn" && names[25] == "xor" && names[27] == "plusLighter")
+        try #require(names.count == 28)
+        #expect(names[18] == "sourceIn")
+        #expect(names[25] == "xor")
+        #expect(names[27] == "plusLighter")
         #expect(
             try key(##"[{"type":"tint","color":"#FF00ff00","blendMode":"plusDarker"}]"##)
                 == "SDImageTintTransformer(#ff00ff00,26)")

@@ -17,19 +17,19 @@ struct BatchOwnerTests {
         let fixture = try await QueueFixture.make()
         let owner = try await fixture.login("larder_producer")
         let other = try await fixture.login("larder_producer")
-        _ = try await owner.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: "mine"))
+        _ = try await owner.producer.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: "mine"))
         for action: (PostgresJobQueue) async throws -> Void in [
-            { _ = try await $0.enqueue(EnqueueRequest(urls: ["http://a/2"], batch: "mine")) },
-            { _ = try await $0.openBatch(name: "mine", notify: true) },
-            { try await $0.pause(.name("mine")) }, { try await $0.resume(.name("mine")) },
-            { try await $0.seal(.name("mine")) },
+            { _ = try await $0.producer.enqueue(EnqueueRequest(urls: ["http://a/2"], batch: "mine")) },
+            { _ = try await $0.producer.openBatch(name: "mine", notify: true) },
+            { try await $0.producer.pause(.name("mine")) }, { try await $0.producer.resume(.name("mine")) },
+            { try await $0.producer.seal(.name("mine")) },
         ] {
             #expect(await isDenied { try await action(other) })
             #expect(await !isDenied { try await action(owner) })
         }
-        #expect(try await fixture.queue.progress(of: .name("mine")).total == 2)
+        #expect(try await fixture.queue.reports.progress(of: .name("mine")).total == 2)
         // The jobs themselves are shared: another batch may join them.
-        let joined = try await other.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: "theirs"))
+        let joined = try await other.producer.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: "theirs"))
         #expect(joined.map(\.kind) == [.joined])
         await owner.close()
         await other.close()
@@ -37,15 +37,15 @@ struct BatchOwnerTests {
 
     @Test func `a daily batch takes the URLs of every producer, and only an admin can seal it`() async throws {
         let fixture = try await QueueFixture.make()
-        let producer = try await fixture.login("larder_producer")
+        let enqueuer = try await fixture.login("larder_producer")
         let admin = try await fixture.login("larder_admin")
-        for queue in [producer, admin] { _ = try await queue.enqueue(EnqueueRequest(urls: ["http://a/1"])) }
+        for queue in [enqueuer, admin] { _ = try await queue.producer.enqueue(EnqueueRequest(urls: ["http://a/1"])) }
         let name = try #require(try await fixture.value("SELECT name FROM larder_data.batch"))
         #expect(try await fixture.value("SELECT owner FROM larder_data.batch") == nil)
-        _ = try await producer.enqueue(EnqueueRequest(urls: ["http://a/2"], batch: name))
-        #expect(await isDenied { try await producer.seal(.name(name)) })
-        try await admin.seal(.name(name))
-        await producer.close()
+        _ = try await enqueuer.producer.enqueue(EnqueueRequest(urls: ["http://a/2"], batch: name))
+        #expect(await isDenied { try await enqueuer.producer.seal(.name(name)) })
+        try await admin.producer.seal(.name(name))
+        await enqueuer.close()
         await admin.close()
     }
 
@@ -63,7 +63,7 @@ struct BatchOwnerTests {
         _ = try await connection.rows("RESET ROLE")
         _ = try await connection.rows("SELECT larder.enqueue('http://a/2', batch => 'shared')")
         let admin = try await fixture.login("larder_admin")
-        try await admin.pause(.name("shared"))
+        try await admin.producer.pause(.name("shared"))
         _ = try await connection.rows("SELECT larder.batch_resume('shared')")
         _ = try await connection.rows("SELECT larder.batch_seal('shared')")
         await connection.close()

@@ -6,26 +6,28 @@ import Testing
 struct BatchTests {
     @Test func `a batch is finished once it is sealed and nothing is open, and only then`() async throws {
         let fixture = try await QueueFixture.make()
-        let id = try await fixture.queue.openBatch(name: "batch", priority: 7)
-        #expect(try await fixture.queue.openBatch(name: "batch") == id)
+        let id = try await fixture.queue.producer.openBatch(name: "batch", priority: 7)
+        #expect(try await fixture.queue.producer.openBatch(name: "batch") == id)
         try await fixture.enqueue(["http://a/1", "http://a/1", "nothing"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 9).first)
         #expect(job.priority == 7)
         func state() async throws -> BatchProgress.State {
-            try await fixture.queue.maintain(force: true)
-            return try await fixture.queue.progress(of: .id(id)).state
+            try await fixture.queue.workers.maintain(force: true)
+            return try await fixture.queue.reports.progress(of: .id(id)).state
         }
         #expect(try await state() == .open)
-        try await fixture.queue.seal(.id(id))
+        try await fixture.queue.producer.seal(.id(id))
         #expect(try await state() == .sealed)
         _ = try await worker.complete([Outcome(job.held, .succeeded)])
-        #expect(try await fixture.queue.progress(of: .id(id)).state == .finished)
         #expect(try await state() == .finished)
         let finished = try await fixture.value("SELECT finished_at IS NOT NULL FROM larder_data.batch")
         #expect(finished == "t")
-        let progress = try await fixture.queue.progress(of: .id(id))
-        #expect(progress.total == 3 && progress.finished == 3 && progress.skipped == 1 && progress.percent == 100)
+        let progress = try await fixture.queue.reports.progress(of: .id(id))
+        #expect(progress.total == 3)
+        #expect(progress.finished == 3)
+        #expect(progress.skipped == 1)
+        #expect(progress.percent == 100)
         await #expect { try await fixture.enqueue(["http://a/9"], batch: "\(id)") } throws: {
             ($0 as? QueueError)?.code == .batchClosed
         }
@@ -34,13 +36,15 @@ struct BatchTests {
 
     @Test func `an empty sealed batch is finished with nothing in it`() async throws {
         let fixture = try await QueueFixture.make()
-        let id = try await fixture.queue.openBatch(name: nil)
-        #expect(try await fixture.queue.openBatch(name: nil) != id)
+        let id = try await fixture.queue.producer.openBatch(name: nil)
+        #expect(try await fixture.queue.producer.openBatch(name: nil) != id)
         try await fixture.enqueue([], batch: "other")
-        try await fixture.queue.seal(.id(id))
-        let progress = try await fixture.queue.progress(of: .id(id))
-        #expect(progress.state == .finished && progress.total == 0 && progress.percent == 100)
-        await #expect { try await fixture.queue.progress(of: .name("none")) } throws: {
+        try await fixture.queue.producer.seal(.id(id))
+        let progress = try await fixture.queue.reports.progress(of: .id(id))
+        #expect(progress.state == .finished)
+        #expect(progress.total == 0)
+        #expect(progress.percent == 100)
+        await #expect { try await fixture.queue.reports.progress(of: .name("none")) } throws: {
             ($0 as? QueueError)?.code == .unknownBatch
         }
     }
@@ -50,17 +54,19 @@ struct BatchTests {
         async throws
     {
         let fixture = try await QueueFixture.make()
-        let id = try await fixture.queue.openBatch(name: "batch")
+        let id = try await fixture.queue.producer.openBatch(name: "batch")
         let adder = fixture.otherConnection()
         _ = try await adder.rows("BEGIN")
         _ = try await adder.rows("SELECT * FROM larder.enqueue('http://a/1', batch => 'batch')")
-        try await fixture.queue.seal(.id(id))
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.producer.seal(.id(id))
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value("SELECT finished_at IS NULL FROM larder_data.batch") == "t")
         _ = try await adder.rows("COMMIT")
-        try await fixture.queue.maintain(force: true)
-        let progress = try await fixture.queue.progress(of: .id(id))
-        #expect(progress.total == 1 && progress.open == 1 && progress.state == .sealed)
+        try await fixture.queue.workers.maintain(force: true)
+        let progress = try await fixture.queue.reports.progress(of: .id(id))
+        #expect(progress.total == 1)
+        #expect(progress.open == 1)
+        #expect(progress.state == .sealed)
         try await fixture.expectSound()
     }
 
@@ -69,12 +75,12 @@ struct BatchTests {
         for _ in 0..<5 { try await fixture.enqueue(["http://a/1", "nothing"]) }
         let folder = fixture.otherConnection()
         func total() async throws -> [Int] {
-            let progress = try await fixture.queue.progress(of: .name("batch"))
+            let progress = try await fixture.queue.reports.progress(of: .name("batch"))
             return [progress.total, progress.open, progress.failed, progress.joined]
         }
         #expect(try await total() == [10, 5, 5, 4])
         _ = try await folder.rows("BEGIN")
-        #expect(try await folder.rows("SELECT larder_data.maintenance_counts()") == [["5"]])
+        #expect(try await folder.rows("SELECT larder_data.run_task('counts')") == [["10"]])
         #expect(try await total() == [10, 5, 5, 4])
         _ = try await folder.rows("COMMIT")
         #expect(try await total() == [10, 5, 5, 4])
@@ -89,8 +95,8 @@ struct BatchTests {
         let jobs = try await worker.claim(upTo: 2)
         _ = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
         try await fixture.enqueue(["http://a/3"], batch: "cancelled")
-        for batch in ["done", "cancelled"] { try await fixture.queue.seal(.name(batch)) }
-        try await fixture.queue.cancel(.name("cancelled"))
+        for batch in ["done", "cancelled"] { try await fixture.queue.producer.seal(.name(batch)) }
+        try await fixture.queue.producer.cancel(.name("cancelled"))
         let ends = """
             SELECT batch, finished_at, seconds, rate FROM larder.progress
             WHERE finished_at BETWEEN created_at AND now() - interval '1 h' ORDER BY batch
@@ -102,7 +108,7 @@ struct BatchTests {
         }
         let before = try await fixture.sql(ends)
         #expect(before.map { $0[0] } == ["cancelled", "done"])
-        for _ in 0..<2 { try await fixture.queue.maintain(force: true) }
+        for _ in 0..<2 { try await fixture.queue.workers.maintain(force: true) }
         #expect(try await fixture.value("SELECT count(finished_at) FROM larder_data.batch") == "2")
         #expect(try await fixture.sql(ends) == before)
         #expect(try await fixture.sql("SELECT FROM larder_data.batch_delta").isEmpty)
@@ -111,40 +117,47 @@ struct BatchTests {
 
     @Test func `what is left: ready, running, scheduled, of one batch and of all`() async throws {
         let fixture = try await QueueFixture.make()
-        let one = try await fixture.queue.openBatch(name: "one")
-        let two = try await fixture.queue.openBatch(name: "two")
-        #expect(try await fixture.queue.remaining().isDrained)
+        let one = try await fixture.queue.producer.openBatch(name: "one")
+        let two = try await fixture.queue.producer.openBatch(name: "two")
+        #expect(try await fixture.queue.reports.remaining().isDrained)
         try await fixture.enqueue(["http://a/1"], batch: "one")
         try await fixture.enqueue(["http://a/2"], batch: "two") { $0.start = .after(.seconds(1_000)) }
-        var left = try await fixture.queue.remaining(of: one)
-        #expect(left.hasReady && !left.hasRunning && left.nextDue == nil)
-        left = try await fixture.queue.remaining(of: two)
-        #expect(!left.hasReady && !left.hasRunning && left.nextDue.map { $0 > .seconds(500) } == true)
+        var left = try await fixture.queue.reports.remaining(of: one)
+        #expect(left.hasReady)
+        #expect(!left.hasRunning)
+        #expect(left.nextDue == nil)
+        left = try await fixture.queue.reports.remaining(of: two)
+        #expect(!left.hasReady)
+        #expect(!left.hasRunning)
+        #expect(left.nextDue.map { $0 > .seconds(500) } == true)
         let worker = try await fixture.startWorker()
         _ = try await worker.claim(upTo: 9)
-        left = try await fixture.queue.remaining()
-        #expect(!left.hasReady && left.hasRunning && left.nextDue != nil && !left.isDrained)
+        left = try await fixture.queue.reports.remaining()
+        #expect(!left.hasReady)
+        #expect(left.hasRunning)
+        #expect(left.nextDue != nil)
+        #expect(!left.isDrained)
         // A follower's jobs are its own as well.
         try await fixture.enqueue(["http://a/1"], batch: "two")
-        #expect(try await fixture.queue.remaining(of: two).hasRunning)
+        #expect(try await fixture.queue.reports.remaining(of: two).hasRunning)
     }
 
     @Test func `what is left of a queue: nothing of the others, and nothing ready while it is paused`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.sql("INSERT INTO larder_data.queue (name) VALUES ('slow')")
         try await fixture.sql("SELECT larder.enqueue('http://a/1', batch => 'batch', queue => 'slow')")
-        #expect(try await fixture.queue.remaining().isDrained)
-        #expect(try await fixture.queue.remaining(queue: "slow").hasReady)
-        let batch = try await fixture.queue.progress(of: .name("batch")).id
-        #expect(try await fixture.queue.remaining(of: batch).hasReady)
+        #expect(try await fixture.queue.reports.remaining().isDrained)
+        #expect(try await fixture.queue.reports.remaining(queue: "slow").hasReady)
+        let batch = try await fixture.queue.reports.progress(of: .name("batch")).id
+        #expect(try await fixture.queue.reports.remaining(of: batch).hasReady)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now() WHERE name = 'slow'")
-        #expect(try await fixture.queue.remaining(queue: "slow").isDrained)
-        #expect(try await fixture.queue.remaining(of: batch).isDrained)
+        #expect(try await fixture.queue.reports.remaining(queue: "slow").isDrained)
+        #expect(try await fixture.queue.reports.remaining(of: batch).isDrained)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = NULL WHERE name = 'slow'")
         _ = try await fixture.startWorker().claim(upTo: 1, from: "slow")
-        #expect(try await fixture.queue.remaining(queue: "slow").hasRunning)
-        #expect(try await fixture.queue.remaining().isDrained)
-        await #expect { try await fixture.queue.remaining(queue: "none") } throws: {
+        #expect(try await fixture.queue.reports.remaining(queue: "slow").hasRunning)
+        #expect(try await fixture.queue.reports.remaining().isDrained)
+        await #expect { try await fixture.queue.reports.remaining(queue: "none") } throws: {
             ($0 as? QueueError)?.code == .unknownQueue
         }
     }
@@ -153,13 +166,10 @@ struct BatchTests {
         let fixture = try await QueueFixture.make()
         let parts = try await fixture.sql(
             "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'larder_data.job_history'::regclass")
-        #expect(parts.count == 9)
+        #expect(parts.count == 37)
         for part in parts {
             try await fixture.sql("DROP TABLE \(part[0] ?? "")")
         }
-        try await fixture.sql(
-            "DO $$ DECLARE r text; BEGIN FOR r IN SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'larder_data.item_history'::regclass LOOP EXECUTE 'DROP TABLE ' || r; END LOOP; END $$"
-        )
         try await fixture.enqueue(["http://a/1", "nothing"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CancelRaceTests {
     private func counts(_ fixture: QueueFixture) async throws -> [Int] {
-        let progress = try await fixture.queue.progress(of: .name("batch"))
+        let progress = try await fixture.queue.reports.progress(of: .name("batch"))
         return [progress.total, progress.open, progress.succeeded, progress.failed, progress.cancelled]
     }
 
@@ -23,7 +23,7 @@ struct CancelRaceTests {
         _ = try await completer.rows("BEGIN")
         _ = try await completer.rows(
             "SELECT larder.complete_v1(\(worker.id), '[\(jobs[0].held.succeeded())]')")
-        async let open = fixture.queue.cancel(.name("batch"))
+        async let open = fixture.queue.producer.cancel(.name("batch"))
         try await fixture.waitUntilSomebodyWaits()
         // Asked beside the queue's own connection, which waits.
         #expect(try await fixture.value("SELECT open FROM larder.progress") == "3")
@@ -46,12 +46,12 @@ struct CancelRaceTests {
         // A serializable one would leave the URL to maintenance.
         _ = try await joiner.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
         _ = try await joiner.rows("SELECT larder.enqueue('http://a/1', batch => 'other')")
-        #expect(try await fixture.queue.cancel(.name("batch")) == 1)
+        #expect(try await fixture.queue.producer.cancel(.name("batch")) == 1)
         #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
         _ = try await joiner.rows("COMMIT")
         #expect(try await worker.completeAll([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
-        #expect(try await fixture.queue.progress(of: .name("other")).succeeded == 1)
+        #expect(try await fixture.queue.reports.progress(of: .name("other")).succeeded == 1)
         try await fixture.expectSound()
     }
 }

@@ -15,20 +15,21 @@ struct CancelledWhileRunningTests {
     private func cancelled(_ fixture: QueueFixture) async throws -> (WorkerSession, Job) {
         try await fixture.enqueue(["http://a/1"], batch: "first")
         try await fixture.enqueue(["http://a/1"], batch: "second")
-        for batch in ["first", "second"] { try await fixture.queue.seal(.name(batch)) }
+        for batch in ["first", "second"] { try await fixture.queue.producer.seal(.name(batch)) }
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        #expect(try await fixture.queue.cancel(job: job.id) == .requested)
+        #expect(try await fixture.queue.producer.cancel(job: job.id) == .requested)
         return (worker, job)
     }
 
     private func expectCompleted(_ fixture: QueueFixture, _ job: Job) async throws {
-        #expect(try await fixture.queue.status(ofJob: job.id).outcome == .cancelled)
+        #expect(try await fixture.queue.reports.status(ofJob: job.id).outcome == .cancelled)
         for batch in ["first", "second"] {
-            let progress = try await fixture.queue.progress(of: .name(batch))
-            #expect(progress.cancelled == 1 && progress.open == 0)
+            let progress = try await fixture.queue.reports.progress(of: .name(batch))
+            #expect(progress.cancelled == 1)
+            #expect(progress.open == 0)
         }
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NULL") == "0")
         try await fixture.expectSound()
     }
@@ -38,11 +39,11 @@ struct CancelledWhileRunningTests {
         let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
         #expect(try await fixture.startWorker("next").claim(upTo: 9).isEmpty)
-        await #expect { try await fixture.queue.retry(job: job.id) } throws: {
+        await #expect { try await fixture.queue.producer.retry(job: job.id) } throws: {
             ($0 as? QueueError)?.code == .unknownJob
         }
         try await fixture.expectSound()
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         try await expectCompleted(fixture, job)
     }
 
@@ -51,7 +52,7 @@ struct CancelledWhileRunningTests {
         let (worker, job) = try await cancelled(fixture)
         try await worker.stop()
         #expect(try await fixture.startWorker("next").claim(upTo: 9).isEmpty)
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         try await expectCompleted(fixture, job)
     }
 
@@ -60,9 +61,9 @@ struct CancelledWhileRunningTests {
         let (worker, job) = try await cancelled(fixture)
         try await fixture.sql("UPDATE larder_data.job SET rescues = 4")
         try await kill(worker, in: fixture)
-        try await fixture.queue.maintain(.urgent, force: true)
+        try await fixture.queue.workers.maintain(.urgent, force: true)
         #expect(try await fixture.startWorker("next").claim(upTo: 9).isEmpty)
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         try await expectCompleted(fixture, job)
     }
 
@@ -71,7 +72,7 @@ struct CancelledWhileRunningTests {
         let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
         #expect(try await fixture.enqueue(["http://a/1"], batch: "third").map(\.kind) == [.joined])
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         let again = try #require(try await worker.claim(upTo: 9).first)
         #expect(again.id == job.id)
         #expect(try await worker.heartbeat().cancelled.isEmpty)
@@ -83,7 +84,7 @@ struct CancelledWhileRunningTests {
         let fixture = try await QueueFixture.make()
         let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
-        #expect(try await fixture.queue.cancel(job: job.id) == .cancelled)
+        #expect(try await fixture.queue.producer.cancel(job: job.id) == .cancelled)
         try await expectCompleted(fixture, job)
     }
 
@@ -91,8 +92,8 @@ struct CancelledWhileRunningTests {
         let fixture = try await QueueFixture.make()
         let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
-        #expect(try await fixture.queue.cancel(.name("first")) == 1)
-        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.queue.producer.cancel(.name("first")) == 1)
+        try await fixture.queue.workers.maintain(force: true)
         try await expectCompleted(fixture, job)
     }
 
@@ -105,7 +106,7 @@ struct CancelledWhileRunningTests {
         try await fixture.sql(
             "INSERT INTO larder_data.suspended (job_id, reason) VALUES ($1, 'crashed')", [.integer(id)])
         try await fixture.sql("UPDATE larder_data.job SET cancelled_at = now(), rescues = 5")
-        #expect(try await fixture.queue.retry(job: id) == id)
+        #expect(try await fixture.queue.producer.retry(job: id) == id)
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
         #expect(try await worker.heartbeat().cancelled.isEmpty)

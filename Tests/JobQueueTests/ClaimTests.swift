@@ -14,7 +14,7 @@ struct ClaimTests {
                 group.addTask {
                     // A queue object of its own: a connection of its own.
                     let queue = PostgresJobQueue(fixture.configuration)
-                    let worker = try await queue.startWorker(
+                    let worker = try await queue.workers.start(
                         WorkerDescription(name: "w\(index)", host: "test", processID: 1, version: "1", slots: 7))
                     var mine: [Int64] = []
                     while true {
@@ -29,9 +29,11 @@ struct ClaimTests {
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
-        #expect(claimed.count == 1_000 && Set(claimed).count == 1_000)
-        let progress = try await fixture.queue.progress(of: .name("batch"))
-        #expect(progress.succeeded == 1_000 && progress.open == 0)
+        #expect(claimed.count == 1_000)
+        #expect(Set(claimed).count == 1_000)
+        let progress = try await fixture.queue.reports.progress(of: .name("batch"))
+        #expect(progress.succeeded == 1_000)
+        #expect(progress.open == 0)
         try await fixture.expectSound()
     }
 
@@ -40,13 +42,13 @@ struct ClaimTests {
         async throws
     {
         let fixture = try await QueueFixture.make()
-        try await fixture.queue.setQueue("other")
+        try await fixture.queue.operations.setQueue("other")
         try await fixture.enqueue((0..<5).map { "http://foreign/\($0)" }, batch: "foreign") { $0.priority = 0 }
         try await fixture.enqueue(["http://shared/1"], batch: "elsewhere") { $0.queue = "other" }
         let answers = try await fixture.enqueue(["http://mine/1", "http://shared/1", "http://mine/2"], batch: "mine")
         try await fixture.enqueue(["http://mine/3"], batch: "mine") { $0.priority = 9 }
         #expect(answers.map(\.kind) == [.inserted, .joined, .inserted])
-        let mine = try await fixture.queue.progress(of: .name("mine")).id
+        let mine = try await fixture.queue.reports.progress(of: .name("mine")).id
         let worker = try await fixture.startWorker()
         let first = try await worker.claim(upTo: 2, ofBatch: mine)
         #expect(Set(first.map(\.url)) == ["http://shared/1", "http://mine/1"])
@@ -75,18 +77,18 @@ struct ClaimTests {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], batch: "mine")
         try await fixture.enqueue(["http://a/1"], batch: "other")
-        let mine = try await fixture.queue.progress(of: .name("mine")).id
+        let mine = try await fixture.queue.reports.progress(of: .name("mine")).id
         let worker = try await fixture.startWorker()
-        try await fixture.queue.pause(.id(mine))
+        try await fixture.queue.producer.pause(.id(mine))
         #expect(try await worker.claim(upTo: 1, ofBatch: mine).isEmpty)
-        #expect(try await fixture.queue.remaining(of: mine).isDrained)
-        try await fixture.queue.resume(.id(mine))
-        try await fixture.queue.pause(queue: "default")
+        #expect(try await fixture.queue.reports.remaining(of: mine).isDrained)
+        try await fixture.queue.producer.resume(.id(mine))
+        try await fixture.queue.operations.pause(queue: "default")
         #expect(try await worker.claim(upTo: 1, ofBatch: mine).isEmpty)
-        try await fixture.queue.resume(queue: "default")
-        try await fixture.queue.cancel(.id(mine))
+        try await fixture.queue.operations.resume(queue: "default")
+        try await fixture.queue.producer.cancel(.id(mine))
         #expect(try await worker.claim(upTo: 1, ofBatch: mine).isEmpty)
-        let other = try await fixture.queue.progress(of: .name("other")).id
+        let other = try await fixture.queue.reports.progress(of: .name("other")).id
         #expect(try await worker.claim(upTo: 1, ofBatch: other).count == 1)
         try await fixture.expectSound()
     }
@@ -98,7 +100,8 @@ struct ClaimTests {
         let claim = "SELECT job_id FROM larder.claim_v1($1, 1, 3, again => $2 = 1)"
         let first = try await fixture.sql(claim, [.integer(worker.id), .integer(0)])
         let second = try await fixture.sql(claim, [.integer(worker.id), .integer(1)])
-        #expect(first.count == 3 && first == second)
+        #expect(first.count == 3)
+        #expect(first == second)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "3")
     }
 
@@ -114,15 +117,21 @@ struct ClaimTests {
         let first = try await worker.complete(outcomes).map(\.decision)
         let second = try await worker.complete(outcomes).map(\.decision)
         for decisions in [first, second] {
-            #expect(decisions[0] == .succeeded && decisions[1] == .failed(.notAnImage) && decisions[3] == .cancelled)
+            #expect(decisions[0] == .succeeded)
+            #expect(decisions[1] == .failed(.notAnImage))
+            #expect(decisions[3] == .cancelled)
             guard case .retried(let delay) = decisions[2] else {
                 Issue.record("\(decisions[2])")
                 continue
             }
-            #expect(delay > .seconds(300) && delay <= .seconds(600))
+            #expect(delay > .seconds(300))
+            #expect(delay <= .seconds(600))
         }
-        let progress = try await fixture.queue.progress(of: .name("batch"))
-        #expect(progress.succeeded == 1 && progress.failed == 1 && progress.cancelled == 1 && progress.retries == 1)
+        let progress = try await fixture.queue.reports.progress(of: .name("batch"))
+        #expect(progress.succeeded == 1)
+        #expect(progress.failed == 1)
+        #expect(progress.cancelled == 1)
+        #expect(progress.retries == 1)
         try await fixture.expectSound()
     }
 
@@ -134,7 +143,8 @@ struct ClaimTests {
         try await zombie.release([held.held])
         let other = try await fixture.startWorker("other")
         let job = try #require(try await other.claim(upTo: 1).first)
-        #expect(job.id == held.id && job.attempt == 1)
+        #expect(job.id == held.id)
+        #expect(job.attempt == 1)
         #expect(try await zombie.complete([Outcome(held.held, .succeeded)]).map(\.decision) == [.stale])
         // The same worker with another claim number is fenced as well.
         let wrong = Claim(job: job.id, number: job.claim + 1)
@@ -152,10 +162,12 @@ struct ClaimTests {
         let jobs = try await worker.claim(upTo: 2)
         try await worker.release(jobs.map(\.held))
         let again = try await worker.claim(upTo: 4)
-        #expect(again.map(\.id) == again.map(\.id).sorted() && again.first?.id == jobs.first?.id)
-        #expect(again.allSatisfy { $0.attempt == 1 } && again.count == 4)
+        #expect(again.map(\.id) == again.map(\.id).sorted())
+        #expect(again.first?.id == jobs.first?.id)
+        #expect(again.allSatisfy { $0.attempt == 1 })
+        #expect(again.count == 4)
         try await worker.stop()
-        #expect(try await fixture.queue.remaining().hasRunning == false)
+        #expect(try await fixture.queue.reports.remaining().hasRunning == false)
         let next = try await fixture.startWorker("next")
         #expect(try await next.claim(upTo: 10).count == 4)
         await #expect { try await worker.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
@@ -185,23 +197,27 @@ struct ClaimTests {
             return outcome
         }
         _ = try await worker.complete(outcomes)
-        let report = try await fixture.queue.report(on: .name("batch"))
-        #expect(report.progress.downloads == 5 && report.progress.variants == 10)
-        #expect(report.progress.bytesIn == 500 && report.progress.bytesOut == 1_500)
+        let report = try await fixture.queue.reports.summary(of: .name("batch"))
+        #expect(report.progress.downloads == 5)
+        #expect(report.progress.variants == 10)
+        #expect(report.progress.bytesIn == 500)
+        #expect(report.progress.bytesOut == 1_500)
         #expect(report.failures.map(\.url) == ["nothing", "", "http://a/4"])
         #expect(report.failures.map(\.attempts) == [0, 0, 1])
-        #expect(report.errors.map(\.items) == [2, 1] && report.errors.map(\.code) == [1_000, 1_001])
+        #expect(report.errors.map(\.items) == [2, 1])
+        #expect(report.errors.map(\.code) == [1_000, 1_001])
         var pages: [StoredRecord] = []
-        var cursor = Cursor.start
+        var cursor = Int64.min
         while true {
-            let page = try await fixture.queue.records(of: report.progress.id, after: cursor, limit: 2)
+            let page = try await fixture.queue.reports.records(of: report.progress.id, after: cursor, limit: 2)
             guard let last = page.last else { break }
             pages += page
             cursor = last.cursor
         }
         #expect(pages.map(\.outcome) == [.failed, .failed, .succeeded, .succeeded, .succeeded, .succeeded, .failed])
         #expect(pages[2].stored[0] == outcomes[0].stored[0])
-        #expect(pages[2].stored[1].name == "card \"\\\n\u{1}" && pages[2].stored[1].key == "k\u{FFFD}")
+        #expect(pages[2].stored[1].name == "card \"\\\n\u{1}")
+        #expect(pages[2].stored[1].key == "k\u{FFFD}")
         #expect(pages[2].stored[1].error?.code == 401)
         try await fixture.expectSound()
     }

@@ -7,7 +7,7 @@ import Testing
 struct ClockTests {
     @Test func `maintenance that was due before the step is due now`() async throws {
         let fixture = try await QueueFixture.make()
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         try await fixture.sql("UPDATE larder_data.maintenance SET next_at = clock_timestamp() + interval '1 day'")
         let done = try await fixture.sql("SELECT task FROM larder.maintain()")
         let all = try await fixture.sql("SELECT task FROM larder.maintenance WHERE kind <> 'owner'")
@@ -36,13 +36,13 @@ struct ClockTests {
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
         try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = clock_timestamp() + interval '1 day'")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         // It may be alive: its jobs stay.
-        #expect(try await fixture.queue.remaining().hasRunning)
+        #expect(try await fixture.queue.reports.remaining().hasRunning)
         #expect(try await fixture.value("SELECT heartbeat_at <= clock_timestamp() FROM larder_data.worker") == "t")
         try await fixture.sql(
             "UPDATE larder_data.worker SET heartbeat_at = heartbeat_at - interval '16 s', lease_ms = 1")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.startWorker("next").claim(upTo: 1).map(\.id) == [job.id])
         try await fixture.expectSound()
     }

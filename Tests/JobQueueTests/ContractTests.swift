@@ -15,8 +15,9 @@ struct ContractTests {
     @Test(arguments: [
         "larder.enqueue('http://a/1', max_attempts => 100000)", "larder.enqueue('http://a/1', max_attempts => 0)",
         "larder.enqueue('http://a/1', priority => 100000)", "larder.batch_open(priority => 100000)",
-        "larder.enqueue('http://a/1', retry_base => '-1000 years')", "larder.batch_reprioritize('batch', 100000)",
-        "larder.batch_reprioritize('batch', NULL)", "larder.queue_set('q', low_priority_every => 100000)",
+        "larder.enqueue('http://a/1', retry_base => '-1000 years')",
+        "larder.batch_reprioritize_portion('batch', 100000)",
+        "larder.batch_reprioritize_portion('batch', NULL)", "larder.queue_set('q', low_priority_every => 100000)",
     ])
     func `an argument out of range is refused as such`(call: String) async throws {
         let fixture = try await QueueFixture.make()
@@ -27,7 +28,7 @@ struct ContractTests {
     @Test func `a worker's cache is shown by the id that the worker gave`() async throws {
         let fixture = try await QueueFixture.make()
         _ = try await fixture.startWorker("without")
-        _ = try await fixture.queue.startWorker(
+        _ = try await fixture.queue.workers.start(
             WorkerDescription(name: "with", host: "test", processID: 1, version: "test", slots: 8, cacheID: "c0ffee"))
         #expect(
             try await fixture.sql("SELECT name, cache_id FROM larder.worker ORDER BY name")
@@ -40,13 +41,13 @@ struct ContractTests {
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 2)
         _ = try await worker.complete(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         // As if that had been long ago.
         try await fixture.sql("UPDATE larder_data.throughput SET at = at - interval '1 hour'")
-        #expect(try await fixture.queue.retryFailed(of: .name("batch")) == 2)
+        #expect(try await fixture.queue.producer.retryFailed(of: .name("batch")) == 2)
         let lowest = "SELECT min(least(failed, finished, items_per_second)) FROM larder.throughput"
         #expect(try await fixture.value(lowest).flatMap { Double($0) } == 0)
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value(lowest).flatMap { Double($0) } == 0)
     }
 
@@ -62,7 +63,7 @@ struct ContractTests {
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
         _ = try await worker.complete([Outcome(job.held, .succeeded)])
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value(found) == nil)
         try await age()
         let detail = try #require(try await fixture.value(found))
@@ -70,11 +71,11 @@ struct ContractTests {
         // A new URL ends the finding at once, whether its counts are folded or not.
         try await fixture.enqueue(["nothing"], batch: "killed")
         #expect(try await fixture.value(found) == nil)
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value(found) == nil)
         try await age()
         #expect(try await fixture.value(found) != nil)
-        try await fixture.queue.seal(.name("killed"))
+        try await fixture.queue.producer.seal(.name("killed"))
         #expect(try await fixture.value(found) == nil)
     }
 }

@@ -31,15 +31,15 @@ struct ControlRaceTests {
             let number = Int.random(in: 0...9, using: &dice)
             try await allowing([.batchClosed, .unknownBatch, .unknownJob]) { () async throws(QueueError) in
                 switch number {
-                case 0: if job < 30 { try await queue.cancel(batch) }
-                case 1: try await queue.pause(batch)
-                case 2, 3: try await queue.resume(batch)
-                case 4: try await queue.retryFailed(of: batch)
-                case 5: try await queue.reprioritize(batch, to: Int(job % 10))
-                case 6: try await queue.cancel(job: job)
-                case 7: try await queue.retry(job: job)
-                case 8: if job < 20 { try await queue.discardFailed(of: batch) }
-                default: try await queue.maintain(force: true)
+                case 0: if job < 30 { try await queue.producer.cancel(batch) }
+                case 1: try await queue.producer.pause(batch)
+                case 2, 3: try await queue.producer.resume(batch)
+                case 4: try await queue.producer.retryFailed(of: batch)
+                case 5: try await queue.producer.reprioritize(batch, to: Int(job % 10))
+                case 6: try await queue.producer.cancel(job: job)
+                case 7: try await queue.producer.retry(job: job)
+                case 8: if job < 20 { try await queue.producer.discardFailed(of: batch) }
+                default: try await queue.workers.maintain(force: true)
                 }
             }
         }
@@ -54,13 +54,15 @@ struct ControlRaceTests {
             request.priority = Int.random(in: 0...9, using: &dice)
             request.retryBase = .zero
             let filled = request
-            try await allowing([.batchClosed]) { () async throws(QueueError) in _ = try await queue.enqueue(filled) }
+            try await allowing([.batchClosed]) { () async throws(QueueError) in
+                _ = try await queue.producer.enqueue(filled)
+            }
         }
     }
 
     private func work(_ queue: PostgresJobQueue, seed: UInt64, steps: Int) async throws {
         var dice = Dice(state: seed)
-        let worker = try await queue.startWorker(
+        let worker = try await queue.workers.start(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 8))
         for _ in 0..<steps {
             let jobs = try await worker.claim(upTo: 4)
@@ -101,20 +103,20 @@ struct ControlRaceTests {
         // And everything can still be brought to its end.
         for index in 0..<Self.batches {
             try await allowing([.batchClosed, .unknownBatch]) { () async throws(QueueError) in
-                try await fixture.queue.resume(.name("b\(index)"))
+                try await fixture.queue.producer.resume(.name("b\(index)"))
             }
             try await allowing([.unknownBatch]) { () async throws(QueueError) in
-                try await fixture.queue.seal(.name("b\(index)"))
+                try await fixture.queue.producer.seal(.name("b\(index)"))
             }
         }
         let worker = try await fixture.startWorker()
         while try await fixture.value("SELECT EXISTS (SELECT FROM larder_data.job)") == "t" {
             try Task.checkCancellation()
-            try await fixture.queue.maintain(force: true)
+            try await fixture.queue.workers.maintain(force: true)
             let jobs = try await worker.claim(upTo: 100)
             if !jobs.isEmpty { _ = try await worker.completeAll(jobs.map { Outcome($0.held, .succeeded) }) }
         }
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(
             try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NULL OR open > 0") == "0"
         )
@@ -161,10 +163,10 @@ struct ControlRaceTests {
                 for _ in 1...4 {
                     // The next run.
                     try #require(
-                        await reached { (try? await fixture.queue.progress(of: .name("b")).state) == .open })
+                        await reached { (try? await fixture.queue.reports.progress(of: .name("b")).state) == .open })
                     for function in [
                         "batch_pause('b')", "batch_pause('live')", "batch_resume('b')", "batch_resume('live')",
-                        "batch_retry_failed('b')", "batch_seal('b')", "batch_cancel('b')",
+                        "batch_retry_portion('b')", "batch_seal('b')", "batch_cancel('b')",
                     ] {
                         try await call(function)
                     }

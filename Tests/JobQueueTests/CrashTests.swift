@@ -51,9 +51,9 @@ struct CrashTests {
     @Test func `a claim that a crash forgot is refused, and its job is given out again`() async throws {
         let server = try await Server()
         let queue = PostgresJobQueue(server.configuration(maxWait: .seconds(100)))
-        _ = try await queue.enqueue(EnqueueRequest(urls: (0..<4).map { "http://a/\($0)" }, batch: "batch"))
+        _ = try await queue.producer.enqueue(EnqueueRequest(urls: (0..<4).map { "http://a/\($0)" }, batch: "batch"))
         let description = WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 4)
-        let worker = try await queue.startWorker(description)
+        let worker = try await queue.workers.start(description)
         let done = try await worker.claim(upTo: 2)
         #expect(
             try await worker.complete(done.map { Outcome($0.held, .succeeded) }).allSatisfy {
@@ -67,7 +67,7 @@ struct CrashTests {
         let forgotten = try await worker.claim(upTo: 2)
         #expect(forgotten.count == 2)
         try await server.crash()
-        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.reports.check().isEmpty)
         // Reported completions are recorded; later claims are lost.
         #expect(
             try await worker.complete(done.map { Outcome($0.held, .succeeded) }).allSatisfy {
@@ -77,15 +77,16 @@ struct CrashTests {
             try await worker.complete(forgotten.map { Outcome($0.held, .succeeded) }).map(\.decision) == [
                 .stale, .stale,
             ])
-        let next = try await queue.startWorker(description)
+        let next = try await queue.workers.start(description)
         let again = try await next.claim(upTo: 4)
         #expect(Set(again.map(\.id)) == Set(forgotten.map(\.id)))
         #expect(
             try await next.complete(again.map { Outcome($0.held, .succeeded) }).allSatisfy { $0.decision == .succeeded }
         )
-        let progress = try await queue.progress(of: .name("batch"))
-        #expect(progress.total == 4 && progress.succeeded == 4)
-        #expect(try await queue.check().isEmpty)
+        let progress = try await queue.reports.progress(of: .name("batch"))
+        #expect(progress.total == 4)
+        #expect(progress.succeeded == 4)
+        #expect(try await queue.reports.check().isEmpty)
         await queue.close()
         try await server.cluster.stop()
     }
@@ -102,7 +103,7 @@ struct CrashTests {
                     for round in 0..<30 {
                         let urls = (0..<25).map { "http://host\(index)/\(round)/\($0)" }
                         do throws(QueueError) {
-                            let answers = try await queue.enqueue(EnqueueRequest(urls: urls, batch: "batch"))
+                            let answers = try await queue.producer.enqueue(EnqueueRequest(urls: urls, batch: "batch"))
                             accepted.withLock { $0.formUnion(answers.compactMap(\.job)) }
                         } catch {
                             // The answer was lost: the call may have been executed or not.
@@ -128,14 +129,17 @@ struct CrashTests {
             try await group.waitForAll()
         }
         let queue = PostgresJobQueue(server.configuration(maxWait: .seconds(100)))
-        #expect(try await queue.check().isEmpty)
-        let rows = try await queue.connection.rows("SELECT job_id FROM larder_data.job_history WHERE outcome = 1")
+        #expect(try await queue.reports.check().isEmpty)
+        let rows = try await queue.connection.rows(
+            "SELECT job_id FROM larder_data.job_history WHERE outcome = 'succeeded'")
         let recorded = rows.compactMap { $0[0].flatMap { Int64($0) } }
         #expect(Set(recorded).count == recorded.count)
         #expect(accepted.withLock { $0.isSubset(of: recorded) })
         #expect(reported.withLock { Set($0).count == $0.count && Set($0).isSubset(of: recorded) })
-        let progress = try await queue.progress(of: .name("batch"))
-        #expect(progress.open == 0 && progress.total == recorded.count && progress.succeeded == recorded.count)
+        let progress = try await queue.reports.progress(of: .name("batch"))
+        #expect(progress.open == 0)
+        #expect(progress.total == recorded.count)
+        #expect(progress.succeeded == recorded.count)
         await queue.close()
         try await server.cluster.stop()
     }
@@ -145,7 +149,7 @@ struct CrashTests {
     ) async throws {
         let queue = PostgresJobQueue(server.configuration(maxWait: .seconds(100)))
         func start() async throws(QueueError) -> WorkerSession {
-            try await queue.startWorker(
+            try await queue.workers.start(
                 WorkerDescription(name: "w\(index)", host: "test", processID: 1, version: "1", slots: 10))
         }
         var worker = try await start()
@@ -158,9 +162,9 @@ struct CrashTests {
                 continue
             }
             _ = try? await worker.heartbeat()
-            _ = try? await queue.maintain(force: jobs.isEmpty)
+            _ = try? await queue.workers.maintain(force: jobs.isEmpty)
             if jobs.isEmpty {
-                if isLast(), try await queue.remaining().isDrained { return await queue.close() }
+                if isLast(), try await queue.reports.remaining().isDrained { return await queue.close() }
                 await Task.yield()
                 continue
             }

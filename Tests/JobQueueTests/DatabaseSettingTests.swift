@@ -38,16 +38,16 @@ struct DatabaseSettingTests {
         ])
         let recorded = try await fixture.value("SELECT message FROM larder_data.job_history WHERE code = 1001")
         #expect(recorded == "a\u{FFFD}b\\u0000")
-        try await fixture.queue.block(["http://b/1"], for: .seconds(3_600))
-        #expect(try await fixture.queue.blocklist().count == 2)
-        try await fixture.queue.seal(.name("batch"))
+        try await fixture.queue.operations.block(["http://b/1"], for: .seconds(3_600))
+        #expect(try await fixture.queue.reports.blocklist().count == 2)
+        try await fixture.queue.producer.seal(.name("batch"))
         // Days that are not there yet. Autovacuum may have the table locked.
         let drop = "DROP TABLE larder_data.job_history_\(try await fixture.day(6))"
         try await fixture.sql("DO $$ BEGIN SET LOCAL lock_timeout = 0; EXECUTE '\(drop)'; END $$")
-        try await fixture.queue.maintain(force: true)
-        try await fixture.queue.maintain(.owner)
-        #expect(try await fixture.queue.progress(of: .name("batch")).failed == 4)
-        #expect(try await fixture.queue.health().filter { $0.severity == .error }.isEmpty)
+        try await fixture.queue.workers.maintain(force: true)
+        try await fixture.queue.workers.maintain(.owner)
+        #expect(try await fixture.queue.reports.progress(of: .name("batch")).failed == 4)
+        #expect(try await fixture.queue.reports.health().filter { $0.severity == .error }.isEmpty)
         try await fixture.expectSound()
     }
 
@@ -71,22 +71,22 @@ struct DatabaseSettingTests {
                 Outcome(jobs[0].held, .failed(.notAnImage)), Outcome(jobs[1].held, .failed(.notAnImage)),
                 .unavailable(jobs[2].held),
             ])
-            try await fixture.queue.maintain(force: true)
+            try await fixture.queue.workers.maintain(force: true)
             try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now() - interval '1 s'")
-            try await fixture.queue.maintain(force: true)
+            try await fixture.queue.workers.maintain(force: true)
             let last = try #require(try await worker.claim(upTo: 1).first)
             _ = try await worker.complete([Outcome(last.held, .failed(.notAnImage))])
-            if round == 0 { #expect(try await fixture.queue.retryFailed(of: .name("batch")) == 3) }
+            if round == 0 { #expect(try await fixture.queue.producer.retryFailed(of: .name("batch")) == 3) }
         }
-        #expect(try await fixture.queue.discardFailed(of: .name("batch")) == 4)
-        try await fixture.queue.seal(.name("batch"))
+        #expect(try await fixture.queue.producer.discardFailed(of: .name("batch")) == 4)
+        try await fixture.queue.producer.seal(.name("batch"))
         let day = try await fixture.addDay("job_history", daysAgo: 41)
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value("SELECT to_regclass('larder_data.\(day)')") == nil)
-        try await fixture.queue.delete(.name("batch"))
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.operations.delete(.name("batch"))
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch") == "0")
-        try await fixture.queue.unblockAll()
+        try await fixture.queue.operations.unblockAll()
         try await fixture.expectSound()
     }
 }

@@ -18,19 +18,28 @@ struct EnqueueTests {
                 .inserted, .invalid, .joined, .invalid, .invalid, .invalid, .invalid, .invalid, .invalid, .invalid,
                 .invalid, .invalid, .inserted, .inserted, .inserted,
             ])
-        #expect(answers[0].job == answers[2].job && answers[0].job != nil)
-        #expect(answers[3].error?.domain == "NSURLErrorDomain" && answers[3].error?.code == -1002)
-        #expect(answers[1].error?.domain == "SDWebImageErrorDomain" && answers[1].error?.code == 1000)
+        #expect(answers[0].job == answers[2].job)
+        #expect(answers[0].job != nil)
+        #expect(answers[3].error?.domain == "NSURLErrorDomain")
+        #expect(answers[3].error?.code == -1002)
+        #expect(answers[1].error?.domain == "SDWebImageErrorDomain")
+        #expect(answers[1].error?.code == 1000)
         let origins = try await fixture.sql("SELECT name FROM larder_data.origin ORDER BY name").map { $0[0] }
         #expect(
             origins == [
                 "http://[::1]:8080", "http://a.example:80", "http://ümlaut.example:80", "https://b.example:443",
             ])
-        let progress = try await fixture.queue.progress(of: .name("batch"))
-        #expect(progress.total == 15 && progress.open == 5 && progress.failed == 10 && progress.invalid == 10)
-        #expect(progress.skipped == 10 && progress.joined == 1 && progress.state == .open)
-        let failures = try await fixture.queue.failures(of: progress.id)
-        #expect(failures.count == 10 && failures.allSatisfy { $0.attempts == 0 })
+        let progress = try await fixture.queue.reports.progress(of: .name("batch"))
+        #expect(progress.total == 15)
+        #expect(progress.open == 5)
+        #expect(progress.failed == 10)
+        #expect(progress.invalid == 10)
+        #expect(progress.skipped == 10)
+        #expect(progress.joined == 1)
+        #expect(progress.state == .open)
+        let failures = try await fixture.queue.reports.failures(of: progress.id)
+        #expect(failures.count == 10)
+        #expect(failures.allSatisfy { $0.attempts == 0 })
         try await fixture.expectSound()
     }
 
@@ -89,10 +98,10 @@ struct EnqueueTests {
         #expect(await code { $0.urls = Array(repeating: "http://a/1", count: 10_001) } == .invalidArgument)
         #expect(await code { $0.batch = "" } == .invalidArgument)
         try await fixture.enqueue(["http://a/1"], batch: "closed")
-        try await fixture.queue.seal(.name("closed"))
-        try await fixture.queue.seal(.name("closed"))
+        try await fixture.queue.producer.seal(.name("closed"))
+        try await fixture.queue.producer.seal(.name("closed"))
         #expect(await code { $0.batch = "closed" } == .batchClosed)
-        await #expect { try await fixture.queue.seal(.name("none")) } throws: {
+        await #expect { try await fixture.queue.producer.seal(.name("none")) } throws: {
             ($0 as? QueueError)?.code == .unknownBatch
         }
         let jobs = try await fixture.value("SELECT count(*) FROM larder_data.job")
@@ -106,22 +115,25 @@ struct EnqueueTests {
         let answers = try await fixture.enqueue(urls)
         #expect(answers.filter { $0.kind == .inserted }.count == distinct)
         #expect(answers.filter { $0.kind == .joined }.count == 10_000 - distinct)
-        let progress = try await fixture.queue.progress(of: .name("batch"))
-        #expect(progress.total == 10_000 && progress.open == 10_000)
+        let progress = try await fixture.queue.reports.progress(of: .name("batch"))
+        #expect(progress.total == 10_000)
+        #expect(progress.open == 10_000)
         try await fixture.expectSound()
     }
 
     @Test func `without a name the jobs go to the default batch of the queue and day`() async throws {
         let fixture = try await QueueFixture.make()
         for url in ["http://a/1", "http://a/2"] {
-            _ = try await fixture.queue.enqueue(EnqueueRequest(urls: [url]))
+            _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: [url]))
         }
         let batches = try await fixture.sql("SELECT name, daily IS NOT NULL FROM larder_data.batch")
-        #expect(batches.count == 1 && batches[0][0]?.hasPrefix("default/20") == true && batches[0][1] == "t")
+        try #require(batches.count == 1)
+        #expect(batches[0][0]?.hasPrefix("default/20") == true)
+        #expect(batches[0][1] == "t")
         // Its day over, it is sealed; its jobs done, it is finished.
         try await fixture.sql("UPDATE larder_data.batch SET daily = daily - 2")
-        try await fixture.queue.maintain(force: true)
-        #expect(try await fixture.queue.progress()[0].state == .sealed)
+        try await fixture.queue.workers.maintain(force: true)
+        #expect(try await fixture.queue.reports.progress()[0].state == .sealed)
     }
 
     @Test func `single URLs from SQL: the answer, the job, the error`() async throws {
@@ -138,10 +150,12 @@ struct EnqueueTests {
     @Test func `options, context and pipeline text arrive as they were given`() async throws {
         let fixture = try await QueueFixture.make()
         let spec = #"{"name":"card","variants":[{"name":"a","x":-0.0,  "y":1.50}]}"#
-        let first = try await fixture.queue.setPipeline(name: "card", spec: spec)
-        let same = try await fixture.queue.setPipeline(name: "card", spec: spec)
-        let second = try await fixture.queue.setPipeline(name: "card", spec: "{}")
-        #expect(first.version == 1 && same.id == first.id && second.version == 2)
+        let first = try await fixture.queue.producer.setPipeline(name: "card", spec: spec)
+        let same = try await fixture.queue.producer.setPipeline(name: "card", spec: spec)
+        let second = try await fixture.queue.producer.setPipeline(name: "card", spec: #"{"variants":[]}"#)
+        #expect(first.version == 1)
+        #expect(same.id == first.id)
+        #expect(second.version == 2)
         try await fixture.enqueue(["http://a/1"]) {
             $0.pipeline = "card"
             $0.options = .max
@@ -150,10 +164,14 @@ struct EnqueueTests {
         }
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        #expect(job.options == .max && job.context == #"{"key":"\u00e4","n":-0.0}"# && job.maxAttempts == 7)
-        #expect(job.pipeline == second.id && job.origin == "http://a:80" && job.attempt == 1)
-        #expect(try await fixture.queue.pipeline(id: first.id).spec == spec)
-        #expect(try await fixture.queue.pipeline(named: "card").version == 2)
-        #expect(try await fixture.queue.pipelines().map(\.name) == ["card", "original"])
+        #expect(job.options == .max)
+        #expect(job.context == #"{"key":"\u00e4","n":-0.0}"#)
+        #expect(job.maxAttempts == 7)
+        #expect(job.pipeline == second.id)
+        #expect(job.origin == "http://a:80")
+        #expect(job.attempt == 1)
+        #expect(try await fixture.queue.workers.pipeline(id: first.id).spec == spec)
+        #expect(try await fixture.queue.reports.pipeline(named: "card").version == 2)
+        #expect(try await fixture.queue.reports.pipelines().map(\.name) == ["card", "original"])
     }
 }

@@ -22,7 +22,8 @@ struct FailureClassificationTests {
             ]
             return columns.map { $0 ?? "-" }.joined(separator: " ")
         }
-        #expect(inSwift.count == inSQL.count && Set(inSwift) == inSQL)
+        #expect(inSwift.count == inSQL.count)
+        #expect(Set(inSwift) == inSQL)
     }
 
     @Test func `the most specific row classifies a failure`() {

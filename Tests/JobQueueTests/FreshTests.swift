@@ -14,7 +14,7 @@ struct FreshTests {
     ) async throws -> EnqueueAnswer.Kind {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], first)
-        let worker = try await fixture.queue.startWorker(
+        let worker = try await fixture.queue.workers.start(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 8, cacheID: "cache"))
         let job = try #require(try await worker.claim(upTo: 1).first)
         var outcome = Outcome(job.held, .succeeded)
@@ -67,7 +67,7 @@ struct FreshTests {
     {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
-        let worker = try await fixture.queue.startWorker(
+        let worker = try await fixture.queue.workers.start(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 8, cacheID: "cache"))
         let job = try #require(try await worker.claim(upTo: 1).first)
         try await fixture.sql(
@@ -76,19 +76,5 @@ struct FreshTests {
             """, [.text(stored)])
         let answers = try await fixture.enqueue(["http://a/1"]) { $0.freshFor = .seconds(86_400) }
         #expect(answers.map(\.kind) == [.inserted])
-    }
-
-    @Test func `a foreign worker's record of one file makes it fresh`() async throws {
-        let fixture = try await QueueFixture.make()
-        try await fixture.enqueue(["http://a/1"])
-        let worker = try await fixture.queue.startWorker(
-            WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 8, cacheID: "cache"))
-        let job = try #require(try await worker.claim(upTo: 1).first)
-        try await fixture.sql(
-            """
-            SELECT larder.complete_v1(\(worker.id), '[{"job": \(job.id), "claim": \(job.claim), "result": "succeeded", "stored": {"path": "a.jpg"}}]')
-            """)
-        let answers = try await fixture.enqueue(["http://a/1"]) { $0.freshFor = .seconds(86_400) }
-        #expect(answers.map(\.kind) == [.fresh])
     }
 }

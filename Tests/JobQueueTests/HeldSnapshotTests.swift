@@ -33,7 +33,7 @@ struct HeldSnapshotTests {
         _ = try await holder.rows("SELECT count(*) FROM pg_class")
         let worker = try await fixture.startWorker()
         let urls = (0..<Self.jobs).map { "http://host/\($0)" }
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: urls, batch: "a"))
         for _ in 0..<10 {
             let jobs = try await worker.claim(upTo: Self.jobs / 10)
             _ = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
@@ -42,7 +42,7 @@ struct HeldSnapshotTests {
                 try await fixture.sql(
                     "INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch")
             }
-            try await fixture.queue.maintain(force: true)
+            try await fixture.queue.workers.maintain(force: true)
         }
         try await body(fixture, worker)
         _ = try await holder.rows("COMMIT")
@@ -55,32 +55,33 @@ struct HeldSnapshotTests {
             #expect(jobs.isEmpty)
             _ = try await worker.heartbeat()
             let all = try await entries(
-                of: "running_pkey", readBy: "SELECT larder.heartbeat_v1($1)", [.integer(worker.id)], in: fixture)
+                of: "running_claim", readBy: "SELECT larder.heartbeat_v1($1)", [.integer(worker.id)], in: fixture)
             #expect(all == Self.jobs, "without the number of its oldest claim the worker's dead rows are read")
             _ = try await worker.heartbeat()
             let oldest = try #require(
                 try await fixture.value(
                     "SELECT oldest_claim FROM larder_data.worker WHERE id = $1", [.integer(worker.id)]))
             let heartbeat = try await entries(
-                of: "running_pkey", readBy: "SELECT larder.heartbeat_v1($1, \(oldest))", [.integer(worker.id)],
+                of: "running_claim", readBy: "SELECT larder.heartbeat_v1($1, \(oldest))", [.integer(worker.id)],
                 in: fixture)
             #expect(heartbeat == 0)
-            let rescue = "SELECT larder_data.maintenance_rescue()"
-            #expect(try await entries(of: "running_pkey", readBy: rescue, in: fixture) == 0)
+            let rescue = "SELECT larder_data.run_task('rescue')"
+            #expect(try await entries(of: "running_claim", readBy: rescue, in: fixture) == 0)
             try await worker.stop()
-            #expect(try await entries(of: "running_pkey", readBy: rescue, in: fixture) == Self.jobs)
-            #expect(try await entries(of: "running_pkey", readBy: rescue, in: fixture) == 0, "a dead worker, once")
+            #expect(try await entries(of: "running_claim", readBy: rescue, in: fixture) == Self.jobs)
+            #expect(try await entries(of: "running_claim", readBy: rescue, in: fixture) == 0, "a dead worker, once")
         }
     }
 
-    @Test func `the search for the start of claims passes over the jobs before the last start`() async throws {
+    @Test func `a walk for the floor reads each dead entry once, and claims behind it none`() async throws {
         try await afterManyJobs { fixture, worker in
-            let claims = "SELECT larder_data.maintenance_claims()"
+            let claims = "SELECT larder_data.run_task('claims')"
             try await fixture.sql(claims)
-            for index in ["ready_pkey", "ready_turn"] {
-                #expect(try await entries(of: index, readBy: claims, in: fixture) == 0)
-            }
-            _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/new"], batch: "b"))
+            try await fixture.sql(claims)
+            #expect(try await entries(of: "ready_turn", readBy: claims, in: fixture) <= Self.jobs)
+            let claim = "SELECT * FROM larder.claim_v1(\(worker.id), 100, 5)"
+            #expect(try await entries(of: "ready_turn", readBy: claim, in: fixture) == 0)
+            _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: ["http://host/new"], batch: "b"))
             try await fixture.sql(claims)
             #expect(try await worker.claim(upTo: 5).map(\.url) == ["http://host/new"])
         }
@@ -90,9 +91,9 @@ struct HeldSnapshotTests {
         try await afterManyJobs { fixture, worker in
             // Statistics of an almost empty table: no choice of index may depend on them.
             let urls = (0..<50).map { "http://host/last \($0)" }
-            _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "b"))
+            _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: urls, batch: "b"))
             try await fixture.sql("VACUUM ANALYZE larder_data.ready")
-            try await fixture.sql("SELECT larder_data.maintenance_claims()")
+            try await fixture.sql("SELECT larder_data.run_task('claims')")
             for number in 100..<120 {
                 let claim = "SELECT * FROM larder.claim_v1(\(worker.id), \(number), 2)"
                 for index in ["ready_pkey", "ready_turn"] {
@@ -103,27 +104,25 @@ struct HeldSnapshotTests {
         }
     }
 
-    @Test func `claims move their start over the jobs that were claimed since it was last moved`() async throws {
+    @Test func `claims read no more dead entries than there are since the last walk`() async throws {
         let fixture = try await QueueFixture.make()
         // A new origin would make the second enqueue wait for the first.
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/0"], batch: "a"))
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: ["http://host/0"], batch: "a"))
         let holder = fixture.otherConnection()
         _ = try await holder.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
         _ = try await holder.rows("SELECT larder.enqueue_many(ARRAY['http://host/late'], batch => 'late')")
         let urls = (1..<5_000).map { "http://host/\($0)" }
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: urls, batch: "a"))
         let worker = try await fixture.startWorker()
-        try await fixture.sql("SELECT larder_data.maintenance_claims()")
-        // However slow this machine is.
-        try await fixture.sql("UPDATE larder_data.claim_cursor SET updated_at = 'infinity'")
+        try await fixture.sql("SELECT larder_data.run_task('claims')")
         for number in 1...220 {
+            if number % 20 == 0 { try await fixture.sql("SELECT larder_data.run_task('claims')") }
             let claim = "SELECT * FROM larder.claim_v1(\(worker.id), \(number), 20)"
-            let index = ["ready_pkey", "ready_turn"][number / 2 % 2]
-            let read = try await entries(of: index, readBy: claim, in: fixture)
-            #expect(read < 1_000, "claim \(number) read \(read) entries of \(index)")
+            let read = try await entries(of: "ready_turn", readBy: claim, in: fixture)
+            #expect(read < 1_000, "claim \(number) read \(read) entries")
         }
         _ = try await holder.rows("COMMIT")
-        try await fixture.sql("SELECT larder_data.maintenance_claims()")
+        try await fixture.sql("SELECT larder_data.run_task('claims')")
         #expect(try await worker.claim(upTo: 1).map(\.url) == ["http://host/late"])
         try await fixture.expectSound()
     }
@@ -131,117 +130,48 @@ struct HeldSnapshotTests {
     @Test func `jobs of a transaction that commits late are found behind later ones that were claimed`() async throws {
         let fixture = try await QueueFixture.make()
         // A new origin would make the second enqueue wait for the first.
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/0"], batch: "b"))
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: ["http://host/0"], batch: "b"))
         let late = fixture.otherConnection()
         _ = try await late.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
         _ = try await late.rows("SELECT larder.enqueue_many(ARRAY['http://host/late'], batch => 'a')")
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1", "http://host/2"], batch: "b"))
+        _ = try await fixture.queue.producer.enqueue(
+            EnqueueRequest(urls: ["http://host/1", "http://host/2"], batch: "b"))
         let worker = try await fixture.startWorker()
         #expect(try await worker.claim(upTo: 5).count == 3)
-        let claims = "SELECT larder_data.maintenance_claims()"
+        let claims = "SELECT larder_data.run_task('claims')"
+        // Twice, as the floor of an empty lane follows a walk later.
+        try await fixture.sql(claims)
         try await fixture.sql(claims)
         _ = try await late.rows("COMMIT")
-        // One of them goes by number, the other by turn.
-        #expect(try await worker.claim(upTo: 2).isEmpty)
         #expect(try await worker.claim(upTo: 2).isEmpty)
         try await fixture.sql(claims)
         #expect(try await worker.claim(upTo: 2).map(\.url) == ["http://host/late"])
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.new_ready") == "0")
-    }
-
-    @Test func `jobs made ready while the cursor is locked are found after the lock`() async throws {
-        let fixture = try await QueueFixture.make()
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1", "http://host/2"], batch: "b"))
-        let worker = try await fixture.startWorker()
-        let jobs = try await worker.claim(upTo: 5)
-        let claims = "SELECT larder_data.maintenance_claims()"
-        try await fixture.sql(claims)
-        let locker = fixture.otherConnection()
-        _ = try await locker.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
-        _ = try await locker.rows("SELECT FROM larder_data.claim_cursor FOR UPDATE")
-        try await worker.release(jobs.map(\.held))
-        try await fixture.sql(claims)
-        let isFound = "SELECT positions[5] < (SELECT min(job_id) FROM larder_data.ready) FROM larder_data.claim_cursor"
-        #expect(try await fixture.value(isFound) == "f")
-        _ = try await locker.rows("COMMIT")
-        try await fixture.sql(claims)
-        #expect(try await fixture.value(isFound) == "t")
-    }
-
-    @Test func `a joined job that becomes ready at a higher priority is found at once by the next run`() async throws {
-        let fixture = try await QueueFixture.make()
-        // Some claim would otherwise start at the lower priority.
-        try await fixture.queue.setQueue("default", lowPriorityEvery: 0)
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "b"))
-        try await fixture.sql("SELECT FROM larder.enqueue_many(ARRAY['http://host/2'], batch => 'b', priority => 0)")
-        let worker = try await fixture.startWorker()
-        #expect(try await worker.claim(upTo: 1).map(\.url) == ["http://host/2"])
-        let claims = "SELECT larder_data.maintenance_claims()"
-        try await fixture.sql(claims)
-        try await fixture.sql("SELECT FROM larder.enqueue_many(ARRAY['http://host/1'], batch => 'c', priority => 0)")
-        try await fixture.queue.maintain(force: true)
-        try await fixture.sql(claims)
-        #expect(try await fixture.value("SELECT priority FROM larder_data.ready") == "0")
-        let place = "SELECT positions[1] < (SELECT job_id FROM larder_data.ready) FROM larder_data.claim_cursor"
-        #expect(try await fixture.value(place) == "t")
-    }
-
-    @Test func `counts pass over the entries that are added up, and progress likewise`() async throws {
-        try await afterManyJobs { fixture, _ in
-            let counts = "SELECT larder_data.maintenance_counts()"
-            let first = "SELECT xid FROM larder_data.first_entry"
-            let running = try await fixture.value("SELECT pg_snapshot_xmin(pg_current_snapshot())")
-            try await fixture.sql(counts)
-            #expect(try await fixture.value("SELECT ($1)::xid8 <= (\(first))", [.text(running)]) == "t")
-            // Transactions of other tests run in the same server.
-            let move = "UPDATE larder_data.first_entry SET xid = pg_snapshot_xmax(pg_current_snapshot())"
-            try await fixture.sql(move)
-            #expect(try await entries(of: "batch_delta_xid", readBy: counts, in: fixture) == 0)
-            try await fixture.sql(move)
-            try await fixture.sql(
-                "INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch")
-            let progress = "SELECT retries FROM larder.progress WHERE batch_id = 1"
-            #expect(try await fixture.value(progress) == "201")
-            #expect(try await entries(of: "batch_delta_batch", readBy: progress, in: fixture) == 1)
-            #expect(try await entries(of: "batch_delta_xid", readBy: counts, in: fixture) <= 2)
-            #expect(try await fixture.value(progress) == "201")
-        }
     }
 
     @Test func `counts add up the entries of a transaction that was open during earlier runs`() async throws {
         let fixture = try await QueueFixture.make()
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "a"))
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "a"))
         let late = fixture.otherConnection()
         let insert = "INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch"
         _ = try await late.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
         _ = try await late.rows(insert)
         for _ in 0..<3 {
             try await fixture.sql(insert)
-            try await fixture.queue.maintain(force: true)
+            try await fixture.queue.workers.maintain(force: true)
         }
         let progress = "SELECT retries FROM larder.progress WHERE batch_id = 1"
         #expect(try await fixture.value(progress) == "3")
         _ = try await late.rows("COMMIT")
         #expect(try await fixture.value(progress) == "4")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value(progress) == "4")
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_delta") == "0")
     }
 
-    @Test func `after a restore into a new server all entries are read`() async throws {
-        let fixture = try await QueueFixture.make()
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "a"))
-        try await fixture.sql("UPDATE larder_data.first_entry SET xid = '4611686018427387904'")
-        #expect(try await fixture.value("SELECT total FROM larder.progress") == "1")
-        try await fixture.queue.maintain(force: true)
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_delta") == "0")
-        #expect(try await fixture.value("SELECT total FROM larder.progress") == "1")
-    }
-
-    @Test func `a completion beside a cancelled batch reads no joins but those of its jobs`() async throws {
+    @Test func `a completion during a cancelled batch reads no items but its jobs' items`() async throws {
         let fixture = try await QueueFixture.make()
         let urls = (0..<500).map { "http://host/\($0)" }
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: urls, batch: "a"))
         try await fixture.sql("SELECT larder.batch_open('late')")
         let late = fixture.otherConnection()
         _ = try await late.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
@@ -250,15 +180,15 @@ struct HeldSnapshotTests {
         try await fixture.sql("SELECT larder.batch_cancel('late')")
         let worker = try await fixture.startWorker()
         let complete = "SELECT larder.complete_v1(\(worker.id), $1::json)"
-        for index in ["job_join_batch", "job_join_pkey"] {
+        for index in ["job_item_batch", "job_item_pkey"] {
             let jobs = try await worker.claim(upTo: 20)
             let results = "[" + jobs.map { $0.held.succeeded() }.joined(separator: ",") + "]"
             let read = try await entries(of: index, readBy: complete, [.text(results)], in: fixture)
-            #expect(read <= (index == "job_join_batch" ? 0 : 100), "\(read) entries of \(index)")
+            #expect(read <= (index == "job_item_batch" ? 0 : 100), "\(read) entries of \(index)")
         }
         _ = try await late.rows("COMMIT")
-        try await fixture.queue.maintain(force: true)
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         let ended = "SELECT cancelled + succeeded + failed FROM larder.progress WHERE batch = 'late'"
         #expect(try await fixture.value(ended) == "500")
         try await fixture.expectSound()
@@ -268,9 +198,9 @@ struct HeldSnapshotTests {
         let fixture = try await QueueFixture.make()
         let holder = fixture.otherConnection()
         let worker = try await fixture.startWorker()
-        _ = try await fixture.queue.enqueue(
+        _ = try await fixture.queue.producer.enqueue(
             EnqueueRequest(urls: (0..<500).map { "http://host/\($0)" }, batch: "a"))
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         _ = try await holder.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
         _ = try await holder.rows("SELECT count(*) FROM pg_class")
         try await fixture.sql("SET synchronous_commit = off")
@@ -282,7 +212,7 @@ struct HeldSnapshotTests {
                         PERFORM larder.heartbeat_v1(\(worker.id), 1);
                         PERFORM larder.maintain(true, 'urgent');
                         COMMIT;
-                        PERFORM larder_data.maintenance_counts(), larder_data.run_again('counts', true),
+                        PERFORM larder_data.run_task('counts'), larder_data.run_again('counts', true),
                             larder_data.run_again('finish', true);
                         COMMIT;
                     END LOOP;
@@ -291,8 +221,7 @@ struct HeldSnapshotTests {
             // The statistics of one row, in indexes of many: no choice of scan may depend on them.
             try await fixture.sql(
                 """
-                VACUUM ANALYZE larder_data.worker, larder_data.maintenance, larder_data.claim_cursor,
-                    larder_data.first_entry
+                VACUUM ANALYZE larder_data.worker, larder_data.maintenance, larder_data.claim_cursor
                 """)
         }
         func costs() async throws -> [String: Int] {
@@ -300,30 +229,31 @@ struct HeldSnapshotTests {
             for statement in [
                 "SELECT count(*) FROM larder.claim_v1(\(worker.id), 7, 1)",
                 "SELECT count(*) FROM larder.heartbeat_v1(\(worker.id), 1)",
-                "SELECT larder_data.maintenance_rescue()", "SELECT larder_data.maintenance_claims()",
-                "SELECT larder_data.maintenance_counts()", "SELECT larder_data.find_cache(NULL)",
+                "SELECT larder_data.run_task('rescue')", "SELECT larder_data.run_task('claims')",
+                "SELECT larder_data.run_task('counts')", "SELECT larder_data.run_task('promote')",
+                "SELECT larder_data.find_cache(NULL)",
                 "SELECT count(*) FROM larder.maintain(true, 'urgent')",
                 "SELECT count(*) FROM larder.maintain(true, 'routine')",
                 "SELECT count(*) FROM larder.complete_v1(\(worker.id), '[]')",
                 "SELECT count(*) FROM larder.enqueue_many(ARRAY['http://host/1'], batch => 'a')",
                 "SELECT total FROM larder.progress WHERE batch = 'a'",
             ] {
-                found[statement] = try await fixture.pages(readBy: statement)
+                // The least of three: a first run in a second does more, for example it takes the call for maintenance.
+                var runs: [Int] = []
+                for _ in 0..<3 { runs.append(try await fixture.pages(readBy: statement)) }
+                found[statement] = runs.min()
             }
-            // The least of three: its first run in a second also records the second.
-            let promote = "SELECT larder_data.maintenance_promote()"
-            var runs: [Int] = []
-            for _ in 0..<3 { runs.append(try await fixture.pages(readBy: promote)) }
-            found[promote] = runs.min()
             return found
         }
         try await age(100)
         let young = try await costs()
         try await age(1_000)
         for (statement, pages) in try await costs() {
-            // The indexes may be one level higher.
+            // A lookup reads two pages while the index has one level, and one more per level. A heartbeat makes twenty
+            // of them where the call for maintenance is due, as it is each time on a slow machine. Reading the old
+            // versions takes hundreds of pages.
             let few = try #require(young[statement])
-            #expect(pages <= few * 3 / 2 + 2, "\(statement) read \(few) pages, then \(pages)")
+            #expect(pages <= few * 2 + 4, "\(statement) read \(few) pages, then \(pages)")
         }
         _ = try await holder.rows("COMMIT")
     }
@@ -334,7 +264,7 @@ struct HeldSnapshotTests {
         _ = try await holder.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
         _ = try await holder.rows("SELECT count(*) FROM pg_class")
         let urls = (0..<Self.jobs).map { "http://host/\($0)" }
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: urls, batch: "a"))
         func schedule(_ age: String) async throws {
             try await fixture.sql(
                 """
@@ -347,7 +277,7 @@ struct HeldSnapshotTests {
                 "UPDATE larder_data.maintenance SET cursor = extract(epoch FROM now()) - \(second) WHERE task = 'promote'"
             )
         }
-        let promote = "SELECT larder_data.maintenance_promote()"
+        let promote = "SELECT larder_data.run_task('promote')"
         try await schedule("1 hour")
         try await runAt("60")
         #expect(try await entries(of: "scheduled_due", readBy: promote, in: fixture) >= Self.jobs)
@@ -356,7 +286,7 @@ struct HeldSnapshotTests {
         let later = """
             DO $$ BEGIN
                 UPDATE larder_data.maintenance SET cursor = extract(epoch FROM now()) WHERE task = 'promote';
-                PERFORM larder_data.maintenance_promote();
+                PERFORM larder_data.run_task('promote');
             END $$
             """
         #expect(try await entries(of: "scheduled_due", readBy: later, in: fixture) == 0)
@@ -372,7 +302,7 @@ struct HeldSnapshotTests {
             "SELECT larder.worker_start_v1('ended', 'h', g, '1', 1) FROM generate_series(1, 200) AS g")
         let live = try await fixture.startWorker()
         try await fixture.sql("SELECT larder.worker_stop_v1(worker) FROM larder.worker WHERE name = 'ended'")
-        let rescue = "SELECT larder_data.maintenance_rescue()"
+        let rescue = "SELECT larder_data.run_task('rescue')"
         #expect(try await entries(of: "worker_pkey", readBy: rescue, in: fixture) >= 200)
         #expect(try await entries(of: "worker_pkey", readBy: rescue, in: fixture) < 20)
         #expect(try await live.heartbeat().leaseExpired == false)

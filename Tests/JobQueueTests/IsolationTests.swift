@@ -36,22 +36,24 @@ struct IsolationTests {
         // What no transaction block may contain is sent alone.
         #expect(try await ask(current, isTopLevel: true) == [[level]])
         try await fixture.queue.ask("VACUUM larder_data.ready", isTopLevel: true) { _ throws(QueueError) in }
-        try await fixture.queue.maintain(.owner)
+        try await fixture.queue.workers.maintain(.owner)
     }
 
-    @Test(arguments: levels)
-    func `one call of maintenance joins what a call at its level has enqueued`(level: String) async throws {
+    @Test(
+        arguments: levels,
+        [
+            "worker_start_v1('w', 'host', 1, '1', 1)", "heartbeat_v1(1)", "claim_v1(1, 1, 1)",
+            "complete_v1(1, '[]')", "release_v1(1, '{}', '{}')", "snooze_v1(1, '{}', '{}', '{}')", "worker_stop_v1(1)",
+            "maintain()", "run_schedule_v1('s', now(), now())",
+        ])
+    func `maintenance and the worker protocol refuse other levels`(level: String, call: String) async throws {
         let fixture = try await QueueFixture.make()
         let program = fixture.otherConnection()
-        _ = try await program.rows("SET default_transaction_isolation = '\(level)'")
-        for priority in [4, 0] {
-            _ = try await program.repeating("SELECT larder.enqueue('http://a/1', priority => \(priority))")
+        _ = try await program.rows("BEGIN ISOLATION LEVEL \(level)")
+        await #expect { _ = try await program.rows("SELECT larder.\(call)") } throws: {
+            ($0 as? QueueError)?.sqlState == "LA014"
         }
-        _ = try await program.repeating("SELECT FROM larder.maintain(true)")
         await program.close()
-        #expect(try await fixture.value("SELECT priority FROM larder_data.ready") == "0")
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.late_enqueue") == "0")
-        try await fixture.expectSound()
     }
 
     /// When a producer adds to a batch that maintenance finishes.
@@ -71,7 +73,7 @@ struct IsolationTests {
         let producer = fixture.otherConnection()
         _ = try await producer.rows("BEGIN ISOLATION LEVEL \(level)")
         #expect(try await producer.rows("SELECT state FROM larder.progress") == [["open"]])
-        try await fixture.queue.seal(.name("b"))
+        try await fixture.queue.producer.seal(.name("b"))
         let maintainer = fixture.otherConnection()
         let holder = fixture.otherConnection()
         let enqueue = "SELECT count(*) FROM larder.enqueue('http://a/0', batch => 'b')"
@@ -81,7 +83,7 @@ struct IsolationTests {
             try await fixture.sql("SELECT larder.batch_on_finished('b', 'http://hook/')")
             _ = try await holder.rows("BEGIN")
             _ = try await holder.rows("SELECT FROM larder_data.webhook FOR UPDATE")
-            async let finished = maintainer.rows("SELECT larder_data.maintenance_finish()")
+            async let finished = maintainer.rows("SELECT larder_data.run_task('finish')")
             try await fixture.waitUntilSomebodyWaits()
             await expectCollision { _ = try await producer.rows(enqueue) }
             _ = try await producer.rows("ROLLBACK")
@@ -89,7 +91,7 @@ struct IsolationTests {
             #expect(try await finished == [["1"]])
         case .beforeCommit:
             _ = try await maintainer.rows("BEGIN")
-            #expect(try await maintainer.rows("SELECT larder_data.maintenance_finish()") == [["1"]])
+            #expect(try await maintainer.rows("SELECT larder_data.run_task('finish')") == [["1"]])
             await expectCollision { _ = try await producer.rows(enqueue) }
             _ = try await producer.rows("ROLLBACK")
             _ = try await maintainer.rows("COMMIT")
@@ -115,84 +117,19 @@ struct IsolationTests {
         // An operator's open transaction is no obstacle, and one that only locked the batch none later.
         let operating = fixture.otherConnection()
         _ = try await operating.rows("BEGIN")
-        _ = try await operating.rows("SELECT larder.batch_retry_failed('b')")
+        _ = try await operating.rows("SELECT larder.batch_retry_portion('b')")
         _ = try await producer.rows(enqueue)
         _ = try await producer.rows("COMMIT")
         _ = try await operating.rows("COMMIT")
         _ = try await producer.rows("BEGIN ISOLATION LEVEL \(level)")
         _ = try await producer.rows(enqueue)
-        try await fixture.queue.pause(.name("b"))
+        try await fixture.queue.producer.pause(.name("b"))
         await expectCollision { _ = try await producer.rows(enqueue) }
         _ = try await producer.rows("ROLLBACK")
         #expect(try await producer.rows(enqueue) == [["1"]])
-        #expect(try await fixture.queue.progress(of: .name("b")).total == 3)
+        #expect(try await fixture.queue.reports.progress(of: .name("b")).total == 3)
         await producer.close()
         await operating.close()
-        try await fixture.expectSound()
-    }
-
-    @Test(arguments: levels)
-    func `maintenance that does not see a retry does not finish the batch`(level: String) async throws {
-        let fixture = try await QueueFixture.make()
-        try await fixture.enqueue(["http://a/0"], batch: "b")
-        let worker = try await fixture.startWorker()
-        let job = try #require(try await worker.claim(upTo: 1).first)
-        _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
-        try await fixture.queue.seal(.name("b"))
-        let maintainer = fixture.otherConnection()
-        _ = try await maintainer.rows("BEGIN ISOLATION LEVEL \(level)")
-        #expect(try await maintainer.rows("SELECT open FROM larder.progress") == [["0"]])
-        #expect(try await fixture.queue.retryFailed(of: .name("b")) == 1)
-        await expectCollision { _ = try await maintainer.rows("SELECT larder_data.maintenance_finish()") }
-        await maintainer.close()
-        let batch = try await fixture.queue.progress(of: .name("b"))
-        #expect(batch.state == .sealed && batch.open == 1)
-        try await fixture.expectSound()
-    }
-
-    @Test(arguments: levels)
-    func `maintain skips the tasks that another caller has run since the transaction began`(level: String)
-        async throws
-    {
-        let fixture = try await QueueFixture.make()
-        let late = fixture.otherConnection()
-        _ = try await late.rows("BEGIN ISOLATION LEVEL \(level)")
-        _ = try await late.rows("SELECT count(*) FROM larder_data.task")
-        try await fixture.queue.maintain(force: true)
-        #expect(try await late.rows("SELECT count(*) FROM larder.maintain(true)") == [["0"]])
-        await late.close()
-    }
-
-    @Test(arguments: levels)
-    func `a claim that is sent again while the first one runs finds its jobs when it is repeated`(level: String)
-        async throws
-    {
-        let fixture = try await QueueFixture.make()
-        try await fixture.enqueue((0..<5).map { "http://a/\($0)" })
-        let worker = try await fixture.startWorker()
-        let first = fixture.otherConnection()
-        let second = fixture.otherConnection()
-        // The first claim passes these over, and the second one could take them: it would not meet a row of the first.
-        let holder = fixture.otherConnection()
-        _ = try await holder.rows("BEGIN")
-        _ = try await holder.rows("SELECT FROM larder_data.ready ORDER BY job_id LIMIT 2 FOR UPDATE")
-        _ = try await first.rows("BEGIN")
-        let jobs = try await first.rows("SELECT job_id FROM larder.claim_v1(\(worker.id), 1, 2)")
-        #expect(jobs.count == 2)
-        // In transactions: a pooler may give each statement outside one another session, without what was set.
-        let again = "SELECT job_id FROM larder.claim_v1(\(worker.id), 1, 2, again => true)"
-        _ = try await second.rows("BEGIN ISOLATION LEVEL \(level)")
-        let answer = Task { try await second.rows(again) }
-        try await fixture.waitUntilSomebodyWaits()
-        _ = try await holder.rows("ROLLBACK")
-        _ = try await first.rows("COMMIT")
-        await expectCollision { _ = try await answer.value }
-        _ = try await second.rows("ROLLBACK")
-        _ = try await second.rows("BEGIN ISOLATION LEVEL \(level)")
-        #expect(try await second.rows(again) == jobs)
-        _ = try await second.rows("COMMIT")
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "2")
-        for connection in [first, second, holder] { await connection.close() }
         try await fixture.expectSound()
     }
 }

@@ -13,7 +13,8 @@ struct LostHostTests {
             "postgresql://larder@127.0.0.1:\(lost.port),127.0.0.1:\(standby.port)/larder?sslmode=disable&gssencmode=disable"
         let session = try Session(DatabaseURL(url), timeout: .seconds(2))
         let isAlive = session.isAlive()
-        #expect(isAlive && standby.arrivals.connections == 1)
+        #expect(isAlive)
+        #expect(standby.arrivals.connections == 1)
     }
 
     @Test(arguments: [("", 4_000 as Int32, 5 as Int32), ("&tcp_user_timeout=9000&keepalives_idle=60", 9_000, 60)])

@@ -21,7 +21,7 @@ struct MaintenanceTests {
         try await fixture.sql(
             "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s', lease_ms = 1 WHERE id = $1",
             [.integer(dead.id)])
-        #expect(try await fixture.queue.maintain(.urgent, force: true) == 1)
+        #expect(try await fixture.queue.workers.maintain(.urgent, force: true) == 1)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "1")
         _ = try await holder.rows("ROLLBACK")
         try await stuck
@@ -30,7 +30,7 @@ struct MaintenanceTests {
     }
 
     @Test func `a worker rescues while its routine maintenance is stuck`() async throws {
-        try await expectRescue { try await $0.queue.maintain(force: true) }
+        try await expectRescue { try await $0.queue.workers.maintain(force: true) }
     }
 
     @Test func `a worker rescues while a call for all tasks, as from cron, is stuck`() async throws {
@@ -40,22 +40,13 @@ struct MaintenanceTests {
         }
     }
 
-    @Test func `lost jobs are looked for often enough for lease + 2 s`() async throws {
-        let fixture = try await QueueFixture.make()
-        let period = try await fixture.value(
-            "SELECT extract(epoch FROM every) FROM larder_data.task WHERE task = 'rescue' AND kind = 'urgent'")
-        let seconds = try #require(period.flatMap(Double.init))
-        // Just before a call another worker had run the task. No long call uses the session for it.
-        #expect(Duration.seconds(seconds) + MaintenanceKind.urgent.interval <= .milliseconds(1_500))
-    }
-
     @Test func `a task that reads many rows rests for 50 times as long as it ran, up to its period`() async throws {
         let fixture = try await QueueFixture.make()
-        let due = "SELECT next_at - now() FROM larder_data.current_task WHERE task = 'joins'"
+        let due = "SELECT next_at - now() FROM larder_data.current_task WHERE task = 'items'"
         // In one transaction, whose now() stands still and comes before each run's end.
         for (length, least, most) in [("0 s", "200 ms", "5 s"), ("60 ms", "3 s", "5 s"), ("1 min", "5 s", "5 s")] {
             try await fixture.sql("BEGIN")
-            try await fixture.sql("SELECT larder_data.reschedule('joins', now() - interval '\(length)', '200 ms')")
+            try await fixture.sql("SELECT larder_data.reschedule('items', now() - interval '\(length)', '200 ms')")
             let isWithin = try await fixture.value(
                 "SELECT (\(due)) BETWEEN '\(least)' AND clock_timestamp() - now() + interval '\(most)'")
             #expect(isWithin == "t", "after \(length)")

@@ -51,51 +51,48 @@ struct PlanTests {
                     fresh_for => '1 day', cache_id => 'c', priority => 1)
                 """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "job_key_key", "adding_pkey"]),
         Hot(
-            name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey"]),
+            name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 100, 10)",
+            shows: ["ready_turn", "job_pkey"]),
         Hot(
-            name: "claim in turn", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 8, 10)",
-            shows: ["Tid Scan on ready", "ready_turn", "job_pkey"]),
+            name: "claim one", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 101, 1)",
+            shows: ["ready_turn", "job_pkey", "origin_pkey", "blocklist_pkey"]),
         Hot(
-            name: "claim one", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 16, 1)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_pkey", "blocklist_pkey"]),
-        Hot(
-            name: "claim sent again", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id, 10, again => true)",
-            shows: ["running_pkey", "job_pkey"]),
+            name: "claim sent again", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 100, 10, again => true)",
+            shows: ["running_claim", "job_pkey"]),
         Hot(
             name: "claim of one batch", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 12, 10, only_batch => '1')",
-            shows: ["Merge Append", "job_batch", "job_subscriber_batch", "ready_pkey", "Tid Scan on ready"]),
+            shows: ["job_batch", "job_item_batch", "ready_pkey"]),
         Hot(
             name: "claim beside a paused batch",
             before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
-            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 32, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "batch_pkey"]),
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 102, 10)",
+            shows: ["ready_turn", "job_pkey", "batch_pkey"]),
         Hot(
             name: "claim behind paused batches", before: "BEGIN; UPDATE larder_data.batch SET paused_at = now();",
-            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 112, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_subscriber_", "job_join_pkey", "batch_pkey"]),
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 103, 10)",
+            shows: ["ready_turn", "job_pkey", "job_item", "batch_pkey"]),
         Hot(
             name: "claim beside a held origin",
             before: "ROLLBACK; SELECT larder.origin_hold('http://elsewhere', '1 hour');",
-            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 48, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 104, 10)",
+            shows: ["ready_turn", "job_pkey", "origin_hold_pkey"]),
         Hot(
             name: "claim behind a held origin", before: "BEGIN; SELECT larder.origin_hold('http://host', '1 hour');",
-            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 128, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 105, 10)",
+            shows: ["ready_turn", "job_pkey", "origin_hold_pkey"]),
         Hot(
             name: "holds",
             before: "ROLLBACK; BEGIN; SELECT larder.origin_hold('http://host', '1 hour');",
-            sql: "SELECT larder_data.maintenance_holds()",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
+            sql: "SELECT larder_data.run_task('holds')",
+            shows: ["ready_turn", "job_pkey", "origin_hold_pkey"]),
         Hot(
             name: "claim of a queue with limits", before: "ROLLBACK; SELECT larder.queue_limit('default', 900, 900);",
-            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 64, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "running_pkey", "claim_limit_pkey"]),
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 106, 10)",
+            shows: ["ready_turn", "claim_limit_pkey"]),
         Hot(
             name: "claim of one batch in a queue with limits",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 13, 10, only_batch => '1')",
-            shows: ["Merge Append", "job_batch", "job_subscriber_batch", "running_pkey", "claim_limit_pkey"]),
+            shows: ["job_batch", "job_item_batch", "claim_limit_pkey"]),
         Hot(
             name: "complete one success", before: held(1),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')", shows: ["running_pkey", "job_pkey"]),
@@ -107,7 +104,7 @@ struct PlanTests {
         Hot(
             name: "complete successes", before: held(10),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')",
-            shows: ["running_pkey", "job_pkey", "job_join_pkey"]),
+            shows: ["running_pkey", "job_pkey", "job_item"]),
         Hot(
             name: "complete failures", before: held(10),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'failed')", shows: ["running_pkey", "job_pkey"]),
@@ -121,30 +118,15 @@ struct PlanTests {
             name: "release", before: held(5), sql: "SELECT larder.release_v1(:worker, :'jobs', :'claims')",
             shows: ["running_pkey", "job_pkey"]),
         Hot(
-            name: "heartbeat",
-            sql: """
-                SELECT count(*)
-                FROM larder.heartbeat_v1(:worker, handles => '{urgent,routine,owner,schedule,webhook,origins}')
-                """, shows: ["running_pkey", "job_pkey", "maintenance_pkey"]),
+            name: "heartbeat", sql: "SELECT count(*) FROM larder.heartbeat_v1(:worker)",
+            shows: ["running_claim", "job_pkey", "maintenance_pkey"]),
         Hot(
-            name: "look for urgent tasks",
-            sql: """
-                SELECT larder_data.has_urgent_work(t) FROM unnest('{rescue,promote,claims,joins,holds}'::text[]) AS t
-                """,
-            shows: ["running_pkey", "scheduled_due", "new_ready_xid"]),
-        Hot(
-            name: "look for routine tasks",
-            sql: """
-                SELECT larder_data.has_routine_work(t)
-                FROM unnest('{counts,finish,cancelled,resumed,deleted}'::text[]) AS t
-                """, shows: ["batch_delta_xid", "batch_unfinished", "suspended_reason"]),
-        Hot(
-            name: "promote", sql: "SELECT larder_data.maintenance_promote()",
+            name: "promote", sql: "SELECT larder_data.run_task('promote')",
             shows: ["Tid Scan on scheduled", "scheduled_due", "job_pkey"]),
         Hot(
             name: "rescue",
             before: "UPDATE larder_data.worker SET heartbeat_at = '-infinity', lease_ms = 1 WHERE id = :worker;",
-            sql: "SELECT larder_data.maintenance_rescue()", shows: ["Tid Scan on running", "running_pkey", "job_pkey"]),
+            sql: "SELECT larder_data.run_task('rescue')", shows: ["Tid Scan on running", "running_claim", "job_pkey"]),
         Hot(
             name: "progress of one batch", sql: "SELECT count(percent) FROM larder.progress WHERE batch_id = 1",
             shows: ["batch_pkey", "batch_total_pkey", "batch_delta_batch"]),
@@ -154,40 +136,37 @@ struct PlanTests {
         Hot(
             name: "details of many batches",
             sql: "SELECT count(*) FROM larder.progress_details(ARRAY(SELECT generate_series(1, 50)))",
-            shows: ["batch_detail_key", "batch_delta_", "batch_detail_delta_"]),
+            shows: ["batch_detail_key", "batch_delta_"]),
         Hot(
             name: "newest failures",
             sql: """
-                SELECT count(*) FROM larder.find_failures(NULL, NULL, NULL, '', '', now(), 9, 1, 50, 50);
-                SELECT count(*) FROM larder.find_failures(1, NULL, NULL, '', '', now(), 9, 1, 50, 50);
-                SELECT count(*) FROM larder.origin_activity(50)
+                SELECT count(*) FROM larder.newest_failures(NULL, 50, now(), 9);
+                SELECT count(*) FROM larder.newest_failures(1, 50, now(), 9);
+                SELECT count(*) FROM larder.recent_jobs(50)
                 """,
-            shows: ["_finished_at_job_id_idx", "_finished_at_id_idx", "_batch_id_job_id_idx1"]),
+            shows: ["_finished_at_job_id_idx", "_batch_id_job_id_idx1"]),
         Hot(
             name: "newest jobs of a batch",
             sql: """
-                SELECT (SELECT count(*) FROM larder.batch_jobs(1, 50)), (SELECT count(*) FROM larder.batch_variants(1, 50)),
-                    (SELECT count(*) FROM larder.batch_images(1, 1000000, 24, 50)),
-                    (SELECT count(*) FROM larder.batch_failed_items(1, 50))
-                """, shows: ["_batch_id_job_id_idx", "origin_pkey", "item_history_2"]),
+                SELECT (SELECT count(*) FROM larder.batch_jobs(1, 50, 1000000)),
+                    (SELECT count(*) FROM larder.newest_failures(1, 50, only_kind => 0))
+                """, shows: ["_batch_id_job_id_idx", "origin_pkey"]),
         Hot(
-            name: "finish", sql: "SELECT larder_data.maintenance_finish()",
-            shows: ["batch_unfinished", "job_batch", "job_subscriber_batch"]),
+            name: "finish", sql: "SELECT larder_data.run_task('finish')",
+            shows: ["batch_unfinished", "job_batch", "job_item_batch"]),
     ]
 
     /// 2,000 ready jobs, some of them joined, scheduled, blocked or stored, and a history.
     static let fill = """
         UPDATE larder_data.settings SET lease_ms = 3600000;
         SELECT worker_id AS worker FROM larder.worker_start_v1('w', 'h', 1, 'v', 8, 'c') \\gset
-        -- The number of a claim in the order of ids. Eight more is one in turns, 16 more again one by ids.
-        SELECT min(n) AS by_id FROM generate_series(100, 107) AS n WHERE (:worker + n + (:worker + n) / 8) % 2 = 0 \\gset
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 2000) AS i), batch => 'a');
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 40) AS i), batch => 'c');
-        SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://later/' || i FROM generate_series(1, 200) AS i), batch => 'a', run_at => now() + '1 day');
+        SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://later/' || i FROM generate_series(1, 200) AS i), batch => 'a', at => now() + '1 day');
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://other/' || i FROM generate_series(1, 200) AS i), batch => 'p', priority => 0);
         SELECT count(*) FROM larder.block_many(ARRAY(SELECT 'http://blocked/' || i FROM generate_series(1, 500) AS i));
         INSERT INTO larder_data.job_history (created_at, job_id, batch_id, options, pipeline_id, origin_id, items, outcome, priority, attempt, rescues, url, cache_id)
-        SELECT now(), -i, 1, 0, 1, 1, 1, 1, 4, 1, 0, 'http://stored/' || i, 1 FROM generate_series(1, 5000) AS i;
+        SELECT now(), -i, 1, 0, 1, 1, 1, 'succeeded', 4, 1, 0, 'http://stored/' || i, 1 FROM generate_series(1, 5000) AS i;
         SELECT count(*) FROM larder.claim_v1(:worker, 1, 300);
         SELECT count(*) FROM (SELECT larder.complete_v1(:worker, json_agg(json_build_object('job', job_id, 'claim', claim_no, 'result', 'succeeded'))) FROM (SELECT * FROM larder_data.running ORDER BY job_id DESC LIMIT 250) AS r) AS s;
         SELECT larder.batch_seal('c');
@@ -205,9 +184,9 @@ struct PlanTests {
         """
 
     static let tables = [
-        "job", "job_subscriber", "ready", "scheduled", "running", "suspended", "batch", "batch_delta", "batch_total",
+        "job", "job_item", "ready", "scheduled", "running", "suspended", "batch", "batch_delta", "batch_total",
         "origin",
-        "blocklist", "job_history", "item_history", "job_attempt",
+        "blocklist", "job_history", "job_attempt",
     ]
 
     static let analyze = tables.map { "ANALYZE larder_data.\($0);" }.joined(separator: "\n")

@@ -99,7 +99,7 @@ final class QueueFixture: Sendable {
     }
 
     func startWorker(_ name: String = "worker", slots: Int = 8) async throws -> WorkerSession {
-        try await queue.startWorker(
+        try await queue.workers.start(
             WorkerDescription(name: name, host: "test", processID: 1, version: "test", slots: slots))
     }
 
@@ -110,13 +110,13 @@ final class QueueFixture: Sendable {
     ) async throws -> [EnqueueAnswer] {
         var request = EnqueueRequest(urls: urls, batch: batch)
         change(&request)
-        let answers = try await queue.enqueue(request)
+        let answers = try await queue.producer.enqueue(request)
         if answers.contains(where: { $0.kind == .joined }) { try await foldJoins() }
         return answers
     }
 
     /// Runs the maintenance task that adds joins to their jobs.
-    func foldJoins() async throws { try await sql("SELECT larder_data.maintenance_joins()") }
+    func foldJoins() async throws { try await sql("SELECT larder_data.run_task('items')") }
 
     /// Until some session of this database stands before a lock: only then is a race the one meant.
     func waitUntilSomebodyWaits() async throws {
@@ -136,14 +136,14 @@ final class QueueFixture: Sendable {
     /// The code that a forced maintain fails with.
     func maintenanceFailure() async throws -> String? {
         do throws(QueueError) {
-            try await queue.maintain(force: true)
+            try await queue.workers.maintain(force: true)
             return nil
         } catch { return error.sqlState }
     }
 
     /// Fails the test with what `check()` found.
     func expectSound(_ location: SourceLocation = #_sourceLocation) async throws {
-        let broken = try await queue.check()
+        let broken = try await queue.reports.check()
         #expect(broken.isEmpty, "\(broken)", sourceLocation: location)
     }
 }
@@ -176,7 +176,7 @@ extension WorkerSession {
     }
 
     /// Sends what is busy again until everything is decided, for scenes whose joiners end their transactions.
-    func completeAll(_ outcomes: [Outcome]) async throws -> [CompletionResult] {
+    func completeAll(_ outcomes: [Outcome]) async throws -> [(claim: Claim, decision: Decision)] {
         var completed = try await complete(outcomes)
         while completed.contains(where: { $0.decision == .busy }) {
             try Task.checkCancellation()

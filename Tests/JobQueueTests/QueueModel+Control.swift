@@ -12,6 +12,7 @@ extension QueueModel {
         batches[name]?.counts.cancelled += open
         for var job in jobs.values where job.items[name] != nil {
             job.items[name] = nil
+            if job.home == name { job.homeItems = 0 }
             jobs[job.id] = job
             guard job.items.isEmpty else { continue }
             if case .running = job.place {
@@ -56,7 +57,7 @@ extension QueueModel {
         batches[name]?.priority = priority
         var moved = 0
         for job in jobs.values where job.items[name] != nil {
-            let mayComeLater = job.home == name && job.items.count == 1
+            let mayComeLater = job.home == name && job.homeItems > 0 && job.items.count == 1
             guard job.priority > priority || mayComeLater && job.priority < priority else { continue }
             jobs[job.id]?.priority = priority
             if job.place == .ready { putBack(job.id) }
@@ -121,16 +122,14 @@ extension QueueModel {
         for (key, group) in Dictionary(grouping: records, by: { failures[$0].key }) {
             let batch = failures[group[0]].batch
             let riding = group.reduce(0) { $0 + failures[$1].items }
-            let priority =
-                group.map { failures[$0].kind == .blocked ? batches[batch]?.priority ?? 4 : failures[$0].priority }
-                .min() ?? 4
+            let priority = group.map { failures[$0].priority }.min() ?? 4
             let number = live[key] ?? numbers[key] ?? 0
             if live[key] != nil {
                 join(number, batch, items: riding, priority: priority, isLate: false)
             } else {
                 live[key] = number
                 jobs[number] = LiveJob(
-                    id: number, key: key, home: batch, items: [batch: riding],
+                    id: number, key: key, home: batch, items: [batch: riding], homeItems: riding,
                     maxAttempts: group.compactMap { failures[$0].maxAttempts }.max() ?? 4, passesBlocklist: true,
                     priority: priority, place: .ready)
             }

@@ -17,48 +17,33 @@ extension QueueModel {
         // Otherwise the reason to hold a job is not evaluated.
         let isSomeHeld =
             batches.values.contains { !$0.isFinished && !$0.goesOn }
-            || jobs.values.contains { $0.items[$0.home] == nil }
-        let cursors = isNewestFirst ? nil : cursors
-        let turn = worker + number
-        let first = firstPriority(turn: turn, cursors)
-        // In every second claim batches take turns.
-        let isByTurn = !isNewestFirst && (turn + turn / Self.lowPriorityEvery) % 2 == 1
+            || jobs.values.contains { $0.homeItems == 0 }
+        let first = firstPriority(turn: worker + number)
         let priorities = [first] + (0...9).filter { $0 != first }
         var got: [Int64] = []
         var isSomeAside = false
         for round in 1...4 {
-            // Some by turn once some were held, and then many.
             let missing = most - got.count
             let portion = round == 1 ? missing : round == 2 ? min(4 * missing + 4, 1_000) : 1_000
             isSomeAside = false
             var taken: [LiveJob] = []
             let ready = jobs.values.filter { $0.place == .ready }
             for priority in priorities {
-                var inPriority = ready.filter { $0.priority == priority }.sorted { $0.id < $1.id }
-                if isNewestFirst {
-                    inPriority.reverse()
-                } else if isByTurn || round % 2 == 0 {
-                    inPriority.removeAll { turns[$0.id] ?? 0 <= turnCursors[priority] }
-                    inPriority.sort { (turns[$0.id] ?? 0, $0.id) < (turns[$1.id] ?? 0, $1.id) }
-                } else {
-                    inPriority.removeAll { $0.id <= cursors?[priority] ?? 0 }
-                }
+                let inPriority = ready.filter { $0.priority == priority && isBehindFloor($0) }.sorted(by: isEarlier)
                 taken += inPriority.prefix(portion - taken.count)
             }
             var going: [LiveJob] = []
             for job in taken {
                 if isSomeHeld, let reason = holdReason(job) {
                     isSomeAside = true
-                    // A claim by id leaves it to the next round, and to maintenance.
-                    let isLeft = round == 1 && !isByTurn && !isNewestFirst
-                    if !isLeft { jobs[job.id]?.place = .suspended(reason) }
+                    jobs[job.id]?.place = .suspended(reason)
                 } else {
                     going.append(job)
                 }
             }
             if keepAway(&going, missing) { isSomeAside = true }
             // Returned in order of priority, in whatever order they were picked.
-            going.sort { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
+            going.sort { $0.priority == $1.priority ? isEarlier($0, $1) : $0.priority < $1.priority }
             for job in going {
                 jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
                 got.append(job.id)
@@ -69,12 +54,21 @@ extension QueueModel {
     }
 
     /// In every eighth turn a lower priority that has ready jobs, else the highest.
-    private func firstPriority(turn: Int64, _ cursors: [Int64]?) -> Int {
+    private func firstPriority(turn: Int64) -> Int {
         guard turn % Self.lowPriorityEvery == 0 else { return 0 }
-        let ready = jobs.values.filter { $0.place == .ready && $0.id > cursors?[$0.priority] ?? 0 }
+        let ready = jobs.values.filter { $0.place == .ready && isBehindFloor($0) }
         let present = Set(ready.map(\.priority)).sorted()
         guard present.count > 1 else { return 0 }
         return present[1 + Int(turn / Self.lowPriorityEvery) % (present.count - 1)]
+    }
+
+    private func isBehindFloor(_ job: LiveJob) -> Bool {
+        isNewestFirst || turns[job.id] ?? 0 > turnCursors[job.priority]
+    }
+
+    /// The order of claims within a priority.
+    private func isEarlier(_ one: LiveJob, _ other: LiveJob) -> Bool {
+        (turns[one.id] ?? 0, one.id) < (turns[other.id] ?? 0, other.id)
     }
 
     /// The same of what one batch has.
@@ -90,9 +84,7 @@ extension QueueModel {
                 .sorted { $0.id < $1.id }
             found = Array(found.prefix(isSomeAway ? 1_000 : most - got.count))
             isSomeAway = keepAway(&found, most - got.count)
-            found.sort {
-                ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id)
-            }
+            found.sort { $0.priority == $1.priority ? isEarlier($0, $1) : $0.priority < $1.priority }
             for job in found {
                 jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
             }
@@ -140,7 +132,7 @@ extension QueueModel {
         let isRetried = [.unavailable, .transcoderDied, .handshake].contains(end) && !isPoison
         if end == .badVariant && job.passesBlocklist { blocked.remove(job.key.url) }
         if !isRetried || job.attempt + 1 >= job.maxAttempts {
-            if [.notAnImage, .handshake, .tooLarge].contains(end) || isPoison { blocked.insert(job.key.url) }
+            if [.notAnImage, .handshake].contains(end) || isPoison { blocked.insert(job.key.url) }
             self.end(id, "failed", by: run)
             return "failed"
         }
@@ -181,8 +173,8 @@ extension QueueModel {
         Set(held(by: worker).filter { $0.notice == .requested }.map(\.id))
     }
 
-    /// All maintenance in its order. `numbersGivenOut`: the last job number so far.
-    mutating func maintain(numbersGivenOut: Int64) {
+    /// All maintenance in its order.
+    mutating func maintain() {
         for worker in deadWorkers {
             for job in held(by: worker) {
                 jobs[job.id]?.rescues += 1
@@ -196,18 +188,12 @@ extension QueueModel {
         for job in jobs.values where job.place == .scheduled(isDue: true) { putBack(job.id) }
         let isSomeHeld =
             batches.values.contains { !$0.isFinished && !$0.goesOn }
-            || jobs.values.contains { $0.items[$0.home] == nil }
+            || jobs.values.contains { $0.homeItems == 0 }
         for job in jobs.values where job.place == .ready && (isHeldBack(job) || isPausedAlone(job)) {
             if isSomeHeld, let reason = holdReason(job) {
                 jobs[job.id]?.place = .suspended(reason)
             } else if isHeldBack(job) {
                 jobs[job.id]?.place = .scheduled(isDue: false)
-            }
-        }
-        if !isNewestFirst {
-            cursors = (0...9).map { priority in
-                let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == priority }.map(\.id).min()
-                return first.map { $0 - 1 } ?? numbersGivenOut
             }
         }
         let wanted = Set(jobs.values.flatMap(\.items.keys))
@@ -226,18 +212,10 @@ extension QueueModel {
     /// Whether the batch of a job is paused and no other one has it.
     private func isPausedAlone(_ job: LiveJob) -> Bool {
         guard let home = batches[job.home], home.isPaused, !home.isCancelled else { return false }
-        return job.items.keys.allSatisfy { $0 == job.home }
+        return !job.isJoined
     }
 
-    /// Ready again where it stood; claims begin no later.
-    mutating func putBack(_ id: Int64) {
-        guard let job = jobs[id] else { return }
-        jobs[id]?.place = .ready
-        if var cursors {
-            cursors[job.priority] = min(cursors[job.priority], id - 1)
-            self.cursors = cursors
-        }
-    }
+    mutating func putBack(_ id: Int64) { jobs[id]?.place = .ready }
 
     /// Ready again when a batch that has the job goes on.
     mutating func unsuspend(_ id: Int64) -> Bool {

@@ -72,6 +72,9 @@ struct QueueModel {
         let home: String
         /// Items per batch, none of them zero.
         var items: [String: Int]
+        /// The items of the call that made it; the others joined.
+        var homeItems: Int
+        var isJoined: Bool { items.values.reduce(0, +) > homeItems }
         let maxAttempts: Int
         var passesBlocklist: Bool
         var priority: Int
@@ -133,12 +136,10 @@ struct QueueModel {
     var isNewestFirst = false
     /// As URLs that begin with them.
     var heldOrigins: Set<String> = []
-    /// Behind which ids claims start, by priority; nil before the first computation.
-    var cursors: [Int64]?
     /// The turns of the ready jobs, as the database has them now.
     var turns: [Int64: Int64] = [:]
     /// Behind which turns claims start, by priority, as the database has them now.
-    var turnCursors = [Int64](repeating: 0, count: 10)
+    var turnCursors = [Int64](repeating: -1, count: 10)
 
     static let lowPriorityEvery: Int64 = 8
     static let mostRescues = 5
@@ -153,11 +154,15 @@ struct QueueModel {
         var asksFreshness = false
     }
 
-    /// The answer to one URL, given the job that the queue named.
-    mutating func enqueue(_ url: String, to batch: String, _ options: EnqueueOptions, job: Int64?) -> String {
+    /// The answer to one URL, given the job that the queue named. `made`: the jobs that this call made so far.
+    mutating func enqueue(
+        _ url: String, to batch: String, _ options: EnqueueOptions, job: Int64?, made: inout Set<Int64>
+    ) -> String {
         let key = Key(url: url, pipeline: options.pipeline)
         func failed(_ kind: Failure.Kind) -> Failure {
-            Failure(batch: batch, kind: kind, key: key, items: 1, priority: 0, job: nil)
+            Failure(
+                batch: batch, kind: kind, key: key, items: 1, priority: options.priority, job: nil,
+                maxAttempts: options.maxAttempts)
         }
         batches[batch, default: Batch(priority: options.priority)].counts.total += 1
         guard url.hasPrefix("http") else {
@@ -180,12 +185,14 @@ struct QueueModel {
         if let known = live[key] {
             batches[batch]?.counts.joined += 1
             join(known, batch, items: 1, priority: options.priority, isLate: options.isLate)
+            if made.contains(known) { jobs[known]?.homeItems += 1 }
             return known == job ? "joined" : "joined to \(known)"
         }
         guard let job else { return "no job" }
         live[key] = job
+        made.insert(job)
         jobs[job] = LiveJob(
-            id: job, key: key, home: batch, items: [batch: 1], maxAttempts: options.maxAttempts,
+            id: job, key: key, home: batch, items: [batch: 1], homeItems: 1, maxAttempts: options.maxAttempts,
             passesBlocklist: options.passesBlocklist, priority: options.priority,
             place: options.isLate ? .scheduled(isDue: false) : .ready)
         return "inserted"
@@ -216,11 +223,14 @@ struct QueueModel {
             case "cancelled": batches[batch]?.counts.cancelled += items
             default:
                 batches[batch]?.counts.failed += items
-                if batch == job.home { ended.failure = failures.count }
-                failures.append(
-                    Failure(
-                        batch: batch, kind: batch == job.home ? .own : .followed, key: job.key, items: items,
-                        priority: job.priority, job: id, maxAttempts: job.maxAttempts))
+                let own = batch == job.home ? job.homeItems : 0
+                if own > 0 { ended.failure = failures.count }
+                for (kind, part) in [(Failure.Kind.own, own), (.followed, items - own)] where part > 0 {
+                    failures.append(
+                        Failure(
+                            batch: batch, kind: kind, key: job.key, items: part, priority: job.priority, job: id,
+                            maxAttempts: job.maxAttempts))
+                }
             }
         }
         history[id] = ended

@@ -9,18 +9,18 @@ extension RandomLife {
             uniqueKeysWithValues: rows.compactMap { row in
                 row[0].flatMap { Int64($0) }.flatMap { id in row[1].flatMap { Int64($0) }.map { (id, $0) } }
             })
-        if let cursors = try await cursors() { model.turnCursors = cursors.turns }
+        if let cursors = try await cursors() { model.turnCursors = cursors }
     }
 
     /// Where claims start in each priority; nil before the first maintenance.
-    func cursors() async throws -> (positions: [Int64], turns: [Int64])? {
+    func cursors() async throws -> [Int64]? {
         let rows = try await fixture.sql(
             """
-            SELECT p, t FROM (SELECT * FROM larder_data.claim_cursor WHERE queue_id = 1 ORDER BY number DESC LIMIT 1) AS c,
-                unnest(c.positions, c.turns) WITH ORDINALITY AS x (p, t, n) ORDER BY n
+            SELECT t FROM (SELECT * FROM larder_data.claim_cursor WHERE queue_id = 1 ORDER BY number DESC LIMIT 1) AS c,
+                unnest(c.turns) WITH ORDINALITY AS x (t, n) ORDER BY n
             """)
         guard rows.count == 10 else { return nil }
-        return (rows.compactMap { $0[0].flatMap { Int64($0) } }, rows.compactMap { $0[1].flatMap { Int64($0) } })
+        return rows.compactMap { $0[0].flatMap { Int64($0) } }
     }
 
     /// Where jobs are that a claim and the model disagree about, and where claims start.
@@ -35,7 +35,7 @@ extension RandomLife {
                     (SELECT s.run_at FROM larder_data.scheduled s WHERE s.job_id = j),
                     (SELECT s.reason FROM larder_data.suspended s WHERE s.job_id = j)), '; ')
                 || format('; claim %s of %s, cursors %s', $2::int8, $3::int8,
-                    (SELECT string_agg(format('%s at %s: %s, %s', c.number, c.updated_at, c.positions, c.turns), '; ')
+                    (SELECT string_agg(format('%s: %s', c.number, c.turns), '; ')
                      FROM larder_data.claim_cursor c WHERE c.queue_id = 1))
             FROM unnest($1::int8[]) AS j
             """, [.integers(jobs), .integer(number), .integer(worker)]) ?? ""

@@ -42,14 +42,10 @@ extension RandomLife {
 
     mutating func maintain() async throws {
         last = "maintain"
-        try await anyQueue().maintain(force: true)
-        // Cursors are used for ten seconds, and longer by the model.
-        let numbers = try await fixture.value(
-            """
-            WITH kept AS (UPDATE larder_data.claim_cursor SET updated_at = 'infinity' WHERE isfinite(updated_at))
-            SELECT last_value FROM larder_data.job_id
-            """)
-        model.maintain(numbersGivenOut: numbers.flatMap { Int64($0) } ?? 0)
+        try await anyQueue().workers.maintain(force: true)
+        // Floors are used for some seconds, and longer by the model.
+        try await fixture.sql("UPDATE larder_data.claim_cursor SET valid_until = 'infinity'")
+        model.maintain()
     }
 
     mutating func pauseOrResume() async throws {
@@ -58,12 +54,12 @@ extension RandomLife {
         if chance(35) {
             last = "pause \(name)"
             let foreseen = model.pause(name)
-            let answer = try await code { () throws(QueueError) in try await queue.pause(.name(name)) }
+            let answer = try await code { () throws(QueueError) in try await queue.producer.pause(.name(name)) }
             expect(answer == foreseen, "\(String(describing: answer))")
         } else {
             last = "resume \(name)"
             let foreseen = model.resume(name)
-            let answer = try await code { () throws(QueueError) in try await queue.resume(.name(name)) }
+            let answer = try await code { () throws(QueueError) in try await queue.producer.resume(.name(name)) }
             expect(answer == foreseen, "\(String(describing: answer))")
         }
     }
@@ -72,17 +68,17 @@ extension RandomLife {
         last = "queue"
         if model.isPaused || chance(70) {
             model.isPaused = false
-            try await anyQueue().resume(queue: "default")
+            try await anyQueue().operations.resume(queue: "default")
         } else {
             model.isPaused = true
-            try await anyQueue().pause(queue: "default")
+            try await anyQueue().operations.pause(queue: "default")
         }
     }
 
     mutating func cancelBatch() async throws {
         guard let name = anyBatch() else { return }
         last = "cancel \(name)"
-        let open = try await anyQueue().cancel(.name(name))
+        let open = try await anyQueue().producer.cancel(.name(name))
         let foreseen = model.cancel(batch: name)
         expect(open == foreseen, "\(open) were open, not \(foreseen)")
         replaceClosed()
@@ -91,7 +87,7 @@ extension RandomLife {
     mutating func cancelJob() async throws {
         guard let job = anyJob() else { return }
         last = "cancel job \(job)"
-        let answer = try await anyQueue().cancel(job: job)
+        let answer = try await anyQueue().producer.cancel(job: job)
         let foreseen = model.cancel(job: job)
         expect(answer.rawValue == foreseen, "\(answer), not \(foreseen)")
     }
@@ -100,12 +96,12 @@ extension RandomLife {
         guard let name = pick(names), model.batches[name] != nil else { return }
         last = "seal \(name)"
         model.batches[name]?.isSealed = true
-        try await anyQueue().seal(.name(name))
+        try await anyQueue().producer.seal(.name(name))
         // The name of a batch without open items would open the next run.
         guard model.batches[name].map({ $0.counts.open > 0 }) ?? false else { return replaceClosed() }
         let queue = anyQueue()
         let answer = try await code { () throws(QueueError) in
-            _ = try await queue.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: name))
+            _ = try await queue.producer.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: name))
         }
         expect(answer == .batchClosed, "a sealed batch takes more")
         replaceClosed()
@@ -124,7 +120,9 @@ extension RandomLife {
         last = "reprioritize \(name) to \(priority)"
         let queue = anyQueue()
         let answer: Result<Int, ModelRefusal>
-        do throws(QueueError) { answer = .success(try await queue.reprioritize(.name(name), to: priority)) } catch {
+        do throws(QueueError) {
+            answer = .success(try await queue.producer.reprioritize(.name(name), to: priority))
+        } catch {
             guard error.code == .batchClosed else { throw error }
             answer = .failure(ModelRefusal(code: error.code))
         }
@@ -138,7 +136,7 @@ extension RandomLife {
     mutating func discardFailed() async throws {
         guard let name = anyBatch() else { return }
         last = "drop \(name)"
-        let items = try await anyQueue().discardFailed(of: .name(name))
+        let items = try await anyQueue().producer.discardFailed(of: .name(name))
         let foreseen = model.discardFailed(of: name)
         expect(items == foreseen, "\(items) items, not \(foreseen)")
     }
@@ -149,11 +147,13 @@ extension RandomLife {
         let records = model.retriable(of: name)
         let queue = anyQueue()
         guard let records else {
-            let answer = try await code { () throws(QueueError) in _ = try await queue.retryFailed(of: .name(name)) }
+            let answer = try await code { () throws(QueueError) in
+                _ = try await queue.producer.retryFailed(of: .name(name))
+            }
             expect(answer == .batchClosed, "a cancelled batch is retried")
             return
         }
-        let items = try await queue.retryFailed(of: .name(name))
+        let items = try await queue.producer.retryFailed(of: .name(name))
         let foreseen = model.reopen(records, numbers: try await numbers(of: name))
         expect(items == foreseen, "\(items) items, not \(foreseen)")
     }
@@ -164,13 +164,13 @@ extension RandomLife {
         let queue = anyQueue()
         switch model.retry(job: job) {
         case .stands(let number):
-            expect(try await queue.retry(job: job) == number, "another job than \(number)")
+            expect(try await queue.producer.retry(job: job) == number, "another job than \(number)")
         case .refused(let code):
-            let answer = try await self.code { () throws(QueueError) in _ = try await queue.retry(job: job) }
+            let answer = try await self.code { () throws(QueueError) in _ = try await queue.producer.retry(job: job) }
             expect(answer == code, "\(String(describing: answer)), not \(code)")
         case .reopens(let record):
             let failure = model.failures[record]
-            let number = try await queue.retry(job: job)
+            let number = try await queue.producer.retry(job: job)
             if let live = model.live[failure.key] { expect(number == live, "\(number), not \(live)") }
             _ = model.reopen([record], numbers: [failure.key: number])
         }
@@ -195,12 +195,12 @@ extension RandomLife {
         if chance(40), let url = pick(urls().filter { $0.hasPrefix("http") }) {
             last = "block \(url)"
             model.operatorBlocked.insert(url)
-            try await anyQueue().block([url])
+            try await anyQueue().operations.block([url])
         } else if let url = pick(model.blocked.union(model.operatorBlocked).sorted()) {
             last = "unblock \(url)"
             model.blocked.remove(url)
             model.operatorBlocked.remove(url)
-            expect(try await anyQueue().unblock(url), "it was not blocked")
+            expect(try await anyQueue().operations.unblock(url), "it was not blocked")
         }
     }
 
@@ -211,15 +211,17 @@ extension RandomLife {
             last = "hold \(origin)"
             model.heldOrigins.insert(origin)
             if chance(50) {
-                try await anyQueue().holdOrigin(origin, for: .seconds(86_400))
+                try await anyQueue().operations.holdOrigin(origin, for: .seconds(86_400))
             } else {
-                try await anyQueue().report([OriginReport(origin: origin.dropLast() + ":80", .held(.seconds(3_000)))])
+                try await anyQueue().workers.report([
+                    OriginReport(origin: origin.dropLast() + ":80", .held(.seconds(3_000)))
+                ])
             }
         } else {
             last = "clear origins"
             let foreseen = model.heldOrigins.count
             model.heldOrigins = []
-            let held = try await anyQueue().clearOrigin()
+            let held = try await anyQueue().operations.clearOrigin()
             expect(held == foreseen, "\(held) were held, not \(foreseen)")
         }
     }
@@ -252,7 +254,8 @@ extension RandomLife {
                     """, []
                 )
             case 4: ("SELECT larder.batch_cancel(id::text) FROM larder_data.batch", [])
-            case 5: ("SELECT larder.batch_retry_failed(id::text) FROM larder_data.batch WHERE cancelled_at IS NULL", [])
+            case 5:
+                ("SELECT larder.batch_retry_portion(id::text) FROM larder_data.batch WHERE cancelled_at IS NULL", [])
             default: ("SELECT larder.maintain(true)", [])
             }
         last = "break off \(statement)"

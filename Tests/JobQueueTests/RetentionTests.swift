@@ -12,21 +12,19 @@ struct RetentionTests {
     @Test func `history past its retention is deleted day by day, and then its batches`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "nothing"])
-        try await fixture.queue.seal(.name("batch"))
+        try await fixture.queue.producer.seal(.name("batch"))
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
         _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         // All of it 40 days ago.
         var days: [String] = []
-        for parent in ["job_history", "item_history", "job_attempt"] {
+        for parent in ["job_history", "job_attempt"] {
             days.append(try await fixture.addDay(parent, daysAgo: 41))
             days.append(try await fixture.addDay(parent, daysAgo: 40))
         }
         let young = try await fixture.addDay("job_history", daysAgo: 29)
-        for table in ["job_history", "item_history"] {
-            try await fixture.sql("UPDATE larder_data.\(table) SET finished_at = finished_at - interval '40 days'")
-        }
+        try await fixture.sql("UPDATE larder_data.job_history SET finished_at = finished_at - interval '40 days'")
         try await fixture.sql(
             "UPDATE larder_data.batch SET created_at = created_at - interval '40 days', finished_at = finished_at - interval '40 days'"
         )
@@ -36,7 +34,7 @@ struct RetentionTests {
             """)
         try await fixture.sql("UPDATE larder_data.throughput SET at = at - interval '31 days'")
 
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(
             try await fixture.value(
                 "SELECT next_at < now() + interval '1 min' FROM larder.maintenance WHERE task = 'retention'") == "t")
@@ -46,22 +44,22 @@ struct RetentionTests {
             for day in days where try await exists(day, in: fixture) { count += 1 }
             return count
         }
-        #expect(try await left() == 5)
+        #expect(try await left() == 3)
         #expect(!(try await exists(days[2], in: fixture)))
-        for count in [4, 3, 2, 1, 0] {
-            try await fixture.queue.maintain(force: true)
+        for count in [2, 1, 0] {
+            try await fixture.queue.workers.maintain(force: true)
             #expect(try await left() == count)
         }
         // Records and batch are gone, whichever task came first.
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_total") == "0")
-        await #expect { try await fixture.queue.progress(of: .name("batch")) } throws: {
+        await #expect { try await fixture.queue.reports.progress(of: .name("batch")) } throws: {
             ($0 as? QueueError)?.code == .unknownBatch
         }
         #expect(try await exists(young, in: fixture))
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.throughput") == "0")
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_detail WHERE domain = 'x'") == "0")
         #expect(try await fixture.value("SELECT count(*) FROM larder.record") == "0")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(
             try await fixture.value(
                 "SELECT next_at > now() + interval '1 min' FROM larder.maintenance WHERE task = 'retention'") == "t")
@@ -75,7 +73,7 @@ struct RetentionTests {
         let reader = fixture.otherConnection()
         _ = try await reader.rows("BEGIN")
         _ = try await reader.rows("SELECT count(*) FROM larder_data.\(held)")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await exists(held, in: fixture))
         #expect(!(try await exists(free, in: fixture)))
         // While a DROP waits for the reader, and others behind it.
@@ -88,7 +86,7 @@ struct RetentionTests {
             """
         var worked = 0
         while worked == 0 {
-            async let dropped = dropping.rows("SELECT larder_data.maintenance_retention()")
+            async let dropped = dropping.rows("SELECT larder_data.run_task('retention')")
             for _ in 0..<100 where worked == 0 {
                 guard try await fixture.value(waiting) == "1" else { continue }
                 let job = try #require(try await worker.claim(upTo: 1).first)
@@ -101,7 +99,7 @@ struct RetentionTests {
         await dropping.close()
         #expect(try await exists(held, in: fixture))
         _ = try await reader.rows("COMMIT")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(!(try await exists(held, in: fixture)))
     }
 
@@ -116,7 +114,7 @@ struct RetentionTests {
     @Test func `the owner detaches days concurrently, and finalizes an interrupted detach`() async throws {
         let fixture = try await QueueFixture.make()
         var days: [String] = []
-        for (parent, age) in [("job_history", 42), ("item_history", 41), ("job_history", 41)] {
+        for (parent, age) in [("job_history", 42), ("job_attempt", 41), ("job_history", 41)] {
             days.append(try await fixture.addDay(parent, daysAgo: age))
         }
         let reader = fixture.otherConnection()
@@ -133,22 +131,22 @@ struct RetentionTests {
         #expect(await broken == "57014")
         _ = try await reader.rows("COMMIT")
         #expect(try await fixture.value(pending) == "1")
-        try await fixture.queue.maintain(.owner)
+        try await fixture.queue.workers.maintain(.owner)
         for day in days.prefix(2) { #expect(!(try await exists(day, in: fixture)), "\(day)") }
         #expect(try await exists(days[2], in: fixture))
         // Not due again so soon.
-        #expect(try await fixture.queue.maintain(.owner) == 0)
+        #expect(try await fixture.queue.workers.maintain(.owner) == 0)
         try await fixture.sql("UPDATE larder_data.maintenance SET next_at = now() WHERE task = 'vacuum'")
-        #expect(try await fixture.queue.maintain(.owner) == 1)
+        #expect(try await fixture.queue.workers.maintain(.owner) == 1)
         #expect(!(try await exists(days[2], in: fixture)))
         try await fixture.expectSound()
     }
 
     @Test func `a detached day is dropped`() async throws {
         let fixture = try await QueueFixture.make()
-        let day = try await fixture.addDay("item_history", daysAgo: 40)
-        try await fixture.sql("ALTER TABLE larder_data.item_history DETACH PARTITION larder_data.\(day)")
-        #expect(try await fixture.queue.maintain(.owner) == 1)
+        let day = try await fixture.addDay("job_attempt", daysAgo: 40)
+        try await fixture.sql("ALTER TABLE larder_data.job_attempt DETACH PARTITION larder_data.\(day)")
+        #expect(try await fixture.queue.workers.maintain(.owner) == 1)
         #expect(!(try await exists(day, in: fixture)))
     }
 
@@ -157,10 +155,10 @@ struct RetentionTests {
         // Autovacuum could come first.
         try await fixture.sql("ALTER TABLE larder_data.ready SET (autovacuum_enabled = off)")
         let crowd = fixture.otherConnection()
-        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i, i FROM generate_series(1, 20001) AS i")
+        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT i, i, 14, 1 FROM generate_series(1, 20001) AS i")
         _ = try await crowd.rows("DELETE FROM larder_data.ready")
         _ = try await crowd.rows("SELECT pg_stat_force_next_flush()")
-        #expect(try await fixture.queue.maintain(.owner) == 1)
+        #expect(try await fixture.queue.workers.maintain(.owner) == 1)
         #expect(
             try await fixture.sql(
                 "SELECT relname, last_vacuum IS NOT NULL FROM pg_stat_all_tables WHERE schemaname = 'larder_data' AND vacuum_count > 0"
@@ -170,9 +168,9 @@ struct RetentionTests {
 
     @Test func `a login that is not the owner does nothing, without an error`() async throws {
         let fixture = try await QueueFixture.make()
-        let day = try await fixture.addDay("item_history", daysAgo: 40)
+        let day = try await fixture.addDay("job_attempt", daysAgo: 40)
         let login = try await fixture.login("larder_worker")
-        #expect(try await login.maintain(.owner) == 0)
+        #expect(try await login.workers.maintain(.owner) == 0)
         #expect(try await exists(day, in: fixture))
         #expect(
             try await fixture.value("SELECT isfinite(next_at) FROM larder_data.maintenance WHERE task = 'vacuum'")
@@ -183,8 +181,8 @@ struct RetentionTests {
         let fixture = try await QueueFixture.make()
         let others = ["job_history_2020010", "job_history_20200101_old", "batch_20200101"]
         for name in others { try await fixture.sql("CREATE TABLE larder_data.\(name) (x int)") }
-        #expect(try await fixture.queue.maintain(.owner) == 0)
-        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.queue.workers.maintain(.owner) == 0)
+        try await fixture.queue.workers.maintain(force: true)
         for name in others { #expect(try await exists(name, in: fixture), "\(name)") }
     }
 }

@@ -21,7 +21,7 @@ struct RollingDeployTests {
         let sql = try #require(script.firstMatch(of: /<<'SQL'\n((?s).*?)\nSQL\n/)).1
         #expect(sql.contains("ALTER TABLE larder_data.job "))
         let number = Migration.all.count + 1
-        return Migration("\(String(repeating: "0", count: 4 - "\(number)".count))\(number)_next", Array(sql.utf8))
+        return Migration("\(String(repeating: "0", count: 4 - "\(number)".count))\(number)_next", String(sql))
     }
 
     /// The files of the tables. A table that is rewritten gets a new one.
@@ -52,7 +52,7 @@ struct RollingDeployTests {
         // A busy machine may stand still for as long as a lease.
         try AdminSession(database.url).execute("UPDATE larder_data.settings SET lease_ms = 3600000")
         // Its progress is read from the start.
-        _ = try await PostgresJobQueue(configuration).enqueue(
+        _ = try await PostgresJobQueue(configuration).producer.enqueue(
             EnqueueRequest(urls: ["http://a/first"], batch: "batch"))
 
         let rounds = Rounds()
@@ -64,7 +64,7 @@ struct RollingDeployTests {
                 let queue = PostgresJobQueue(configuration)
                 var number = 0
                 while !over.withLock({ $0 }) {
-                    _ = try await queue.enqueue(
+                    _ = try await queue.producer.enqueue(
                         EnqueueRequest(urls: (0..<5).map { "http://a/\(number + $0)" }, batch: "batch"))
                     number += 3
                     rounds.add("enqueue")
@@ -73,7 +73,7 @@ struct RollingDeployTests {
             for name in names[1...2] {
                 group.addTask {
                     let queue = PostgresJobQueue(configuration)
-                    let worker = try await queue.startWorker(
+                    let worker = try await queue.workers.start(
                         WorkerDescription(name: name, host: "h", processID: 1, version: "old", slots: 8))
                     while !over.withLock({ $0 }) {
                         let jobs = try await Self.repeating { try await worker.claim(upTo: 8) }
@@ -91,8 +91,8 @@ struct RollingDeployTests {
             group.addTask {
                 let queue = PostgresJobQueue(configuration)
                 while !over.withLock({ $0 }) {
-                    _ = try await Self.repeating { try await queue.maintain() }
-                    _ = try await queue.progress(of: .name("batch"))
+                    _ = try await Self.repeating { try await queue.workers.maintain() }
+                    _ = try await queue.reports.progress(of: .name("batch"))
                     rounds.add("maintain")
                 }
             }
@@ -116,7 +116,7 @@ struct RollingDeployTests {
         // A statement that began before a table was rewritten would find the table empty, and a worker its lease gone.
         #expect(try Self.tableFiles(database)?.hasPrefix(#require(files)) == true)
         let queue = PostgresJobQueue(configuration)
-        #expect(try await queue.check().isEmpty)
-        #expect(try await queue.progress(of: .name("batch")).succeeded > 0)
+        #expect(try await queue.reports.check().isEmpty)
+        #expect(try await queue.reports.progress(of: .name("batch")).succeeded > 0)
     }
 }

@@ -21,8 +21,9 @@ struct SealRaceTests {
             _ = try await producer.rows("SELECT larder.batch_seal('b')")
             _ = try await producer.rows("COMMIT")
         }
-        let batch = try await fixture.queue.progress(of: .name("b"))
-        #expect(batch.state == .sealed && batch.total == 3)
+        let batch = try await fixture.queue.reports.progress(of: .name("b"))
+        #expect(batch.state == .sealed)
+        #expect(batch.total == 3)
         await #expect { try await fixture.enqueue(["http://a/9"], batch: "b") } throws: {
             ($0 as? QueueError)?.code == .batchClosed
         }
@@ -41,11 +42,12 @@ struct SealRaceTests {
             _ = try await producer.rows("SELECT count(*) FROM larder.enqueue('not a URL \(index)', batch => 'b')")
             if index == 1 { _ = try await producer.rows("RELEASE a") }
         }
-        try await fixture.queue.seal(.name("b"))
+        try await fixture.queue.producer.seal(.name("b"))
         for (index, producer) in producers.enumerated() {
-            try await fixture.queue.maintain(force: true)
-            let batch = try await fixture.queue.progress(of: .name("b"))
-            #expect(batch.state == .sealed && batch.open == 0)
+            try await fixture.queue.workers.maintain(force: true)
+            let batch = try await fixture.queue.reports.progress(of: .name("b"))
+            #expect(batch.state == .sealed)
+            #expect(batch.open == 0)
             #expect(try await fixture.value("SELECT finished_at IS NULL FROM larder_data.batch") == "t")
             // The name is not free either.
             await #expect { try await fixture.enqueue(["http://a/1"], batch: "b") } throws: {
@@ -54,9 +56,11 @@ struct SealRaceTests {
             _ = try await producer.rows(index == 0 ? "ROLLBACK" : "COMMIT")
             await producer.close()
         }
-        try await fixture.queue.maintain(force: true)
-        let batch = try await fixture.queue.progress(of: .name("b"))
-        #expect(batch.state == .finished && batch.total == producers.count && batch.failed == producers.count)
+        try await fixture.queue.workers.maintain(force: true)
+        let batch = try await fixture.queue.reports.progress(of: .name("b"))
+        #expect(batch.state == .finished)
+        #expect(batch.total == producers.count)
+        #expect(batch.failed == producers.count)
         try await fixture.expectSound()
     }
 
@@ -79,17 +83,18 @@ struct SealRaceTests {
             _ = try await producer.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
             _ = try await producer.rows("SELECT FROM larder.enqueue('not a URL', batch => 'a')")
         }
-        for batch in ["a", "b"] { try await fixture.queue.seal(.name(batch)) }
-        try await fixture.queue.maintain(force: true)
-        #expect(try await fixture.queue.progress(of: .name("b")).state == .finished)
-        #expect(try await fixture.queue.progress(of: .name("a")).state == .sealed)
+        for batch in ["a", "b"] { try await fixture.queue.producer.seal(.name(batch)) }
+        try await fixture.queue.workers.maintain(force: true)
+        #expect(try await fixture.queue.reports.progress(of: .name("b")).state == .finished)
+        #expect(try await fixture.queue.reports.progress(of: .name("a")).state == .sealed)
         for producer in producers {
             _ = try await producer.rows("COMMIT")
             await producer.close()
         }
-        try await fixture.queue.maintain(force: true)
-        let batch = try await fixture.queue.progress(of: .name("a"))
-        #expect(batch.state == .finished && batch.total == producers.count * 3 + 1)
+        try await fixture.queue.workers.maintain(force: true)
+        let batch = try await fixture.queue.reports.progress(of: .name("a"))
+        #expect(batch.state == .finished)
+        #expect(batch.total == producers.count * 3 + 1)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.adding WHERE batch_id <> 0") == "0")
         try await fixture.expectSound()
     }

@@ -9,17 +9,17 @@ import Testing
 struct SessionTests {
     /// The statements of a worker, again and again until `urls` are completed.
     private func work(_ queue: PostgresJobQueue, _ urls: Int) async throws {
-        let worker = try await queue.startWorker(
+        let worker = try await queue.workers.start(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 20))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for kind in MaintenanceKind.allCases {
-                group.addTask { for _ in 0..<10 { try await queue.maintain(kind, force: true) } }
+                group.addTask { for _ in 0..<10 { try await queue.workers.maintain(kind, force: true) } }
             }
             group.addTask {
                 for _ in 0..<20 {
                     let reply = try await worker.heartbeat()
                     #expect(!reply.leaseExpired)
-                    _ = try await queue.originHolds()
+                    _ = try await queue.workers.originHolds()
                 }
             }
             group.addTask {
@@ -64,7 +64,8 @@ struct SessionTests {
             isDone.withLock { $0 = true }
             return try await group.next() ?? 0
         }
-        #expect(most == 2 && queue.sessions.count == 2)
+        #expect(most == 2)
+        #expect(queue.sessions.count == 2)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.job_history") == "100")
         await queue.close()
         #expect(queue.sessions.count == 0)
@@ -83,7 +84,7 @@ struct SessionTests {
             var configuration = fixture.configuration
             configuration.sessionWait = patience
             queue = PostgresJobQueue(configuration)
-            worker = try await queue.startWorker(
+            worker = try await queue.workers.start(
                 WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 2))
             try await fixture.sql("CREATE TABLE gate ()")
             holder = fixture.otherConnection()
@@ -103,7 +104,7 @@ struct SessionTests {
         /// Runs a schedule that is due; the kind of its failure.
         func runSchedule() async -> QueueError.Code? {
             do throws(QueueError) {
-                _ = try await queue.maintain(.schedule)
+                _ = try await queue.workers.maintain(.schedule)
                 return nil
             } catch {
                 return error.code
@@ -126,7 +127,7 @@ struct SessionTests {
         try await gate.waitUntilStuck(2)
         for _ in 0..<3 {
             #expect(try await gate.worker.heartbeat().leaseExpired == false)
-            try await gate.queue.maintain(.urgent, force: true)
+            try await gate.queue.workers.maintain(.urgent, force: true)
             #expect(gate.queue.sessions.count == 2)
         }
         let ended = await claim
@@ -156,7 +157,7 @@ struct SessionTests {
         // The query is tried when the schedule is set.
         try await gate.fixture.sql("CREATE TABLE public.pauses (seconds int)")
         try await gate.fixture.sql("GRANT SELECT ON public.pauses TO PUBLIC")
-        _ = try await gate.queue.setSchedule(
+        _ = try await gate.queue.operations.setSchedule(
             "slow", cron: "@hourly", timeZone: "UTC",
             query: "SELECT 'http://a/1' FROM public.pauses, pg_sleep(seconds)",
             request: EnqueueRequest(urls: []))
@@ -177,8 +178,9 @@ struct SessionTests {
         #expect(await run == .interrupted)
         #expect(try await reached { try await gate.fixture.value(running) == "0" })
         #expect(try await gate.fixture.value(due) == before)
-        let schedule = try #require(try await gate.fixture.queue.schedules().first)
-        #expect(schedule.lastError == nil && schedule.lastBatch == nil)
+        let schedule = try #require(try await gate.fixture.queue.reports.schedules().first)
+        #expect(schedule.lastError == nil)
+        #expect(schedule.lastBatch == nil)
         try await gate.open()
         #expect(try await call.get() == [["0"]])
         await gate.queue.close()
@@ -194,8 +196,8 @@ struct SessionTests {
         for _ in 0..<3 {
             #expect(try await gate.worker.heartbeat().leaseExpired == false)
             #expect(try await gate.worker.claim(upTo: 1).isEmpty)
-            try await gate.queue.maintain(.urgent, force: true)
-            _ = try await gate.queue.originHolds()
+            try await gate.queue.workers.maintain(.urgent, force: true)
+            _ = try await gate.queue.workers.originHolds()
         }
         try await gate.waitUntilStuck(1)
         try await gate.open()
@@ -208,7 +210,7 @@ struct SessionTests {
     @Test func `a wait for a session that another call uses ends, so that the caller tries to open one`() async throws {
         let fixture = try await QueueFixture.make()
         let pool = SessionPool(limit: 1, patience: .seconds(60))
-        try #require(pool.take(.other) === nil, "the caller is to open it")
+        try #require(try pool.take(.other) === nil, "the caller is to open it")
         let url = try DatabaseURL(fixture.configuration.databaseURL)
         let stuck = pool.opened(try Session(url, timeout: .seconds(60)), .other)
         func found() -> String {
@@ -223,6 +225,25 @@ struct SessionTests {
         #expect(found() == "taken")
         pool.drop(stuck)
         #expect(found() == "none")
+    }
+
+    @Test func `a statement that changes nothing ends on the server when its task is cancelled`() async throws {
+        let fixture = try await QueueFixture.make()
+        let statement = "SELECT pg_sleep(3600)"
+        let call = Task {
+            await #expect(throws: QueueError.self) {
+                try await fixture.queue.read(statement) { _ throws(QueueError) in }
+            }
+        }
+        let running = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND state = 'active' AND query = '\(statement)'
+            """
+        try #require(try await reached { try await fixture.value(running) == "1" })
+        call.cancel()
+        #expect(await call.value?.code == .cancelled)
+        #expect(try await reached { try await fixture.value(running) == "0" })
+        #expect(try await fixture.queue.reports.check().isEmpty)
     }
 
     @Test func `a session that is not in use goes to the call that waits longest`() async throws {

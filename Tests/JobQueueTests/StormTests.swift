@@ -40,19 +40,21 @@ struct StormTests {
         }
         let fixture = storm.fixture
         #expect(storm.surprises.withLock { $0 } == [])
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         try await fixture.expectSound()
         // The end of each job was reported to one worker at most: to none that died after the commit.
         let records = try await fixture.sql("SELECT job_id FROM larder_data.job_history").compactMap { $0[0] }
         #expect(Set(records).count == records.count)
         #expect(storm.ended.withLock { $0.values.allSatisfy { $0 == 1 } })
-        let all = try await fixture.queue.progress(limit: 1_000)
+        let all = try await fixture.queue.reports.progress(limit: 1_000)
         let total = all.reduce(0) { $0 + $1.total }
         let submitted = storm.submitted.withLock { $0 }
         // An enqueue whose answer was lost may count.
         #expect(isBroken ? total >= submitted : total == submitted)
         #expect(all.allSatisfy { $0.open == 0 && $0.total == $0.finished })
-        #expect(all.contains { $0.joined > 0 } && all.contains { $0.cancelled > 0 } && all.contains { $0.retries > 0 })
+        #expect(all.contains { $0.joined > 0 })
+        #expect(all.contains { $0.cancelled > 0 })
+        #expect(all.contains { $0.retries > 0 })
         let deadlocks = try await fixture.value(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
         #expect(deadlocks == "0")
@@ -70,7 +72,7 @@ struct StormTests {
             request.priority = Int.random(in: 0...9, using: &random)
             request.options = Int.random(in: 0..<3, using: &random) == 0 ? 1 : 0
             do throws(QueueError) {
-                let answers = try await queue.enqueue(request)
+                let answers = try await queue.producer.enqueue(request)
                 storm.submitted.withLock { $0 += answers.count }
             } catch {
                 // Broken from outside in mid statement, or its batch was cancelled.
@@ -96,18 +98,18 @@ struct StormTests {
             let (number, priority) = (round, Int.random(in: 0...9, using: &random))
             await Self.patiently(storm) { () throws(QueueError) in
                 switch number % 8 {
-                case 0: try await queue.cancel(job: job)
-                case 1: try await queue.pause(batch)
-                case 2: try await queue.retryFailed(of: batch)
-                case 3: try await queue.reprioritize(batch, to: priority)
-                case 4: try await queue.resume(batch)
-                case 5: try await queue.retry(job: job)
-                case 6: if number % 3 == 0 { try await queue.cancel(.name("doomed \(number / 24 % 4)")) }
-                default: try await queue.cancel(job: job - 1)
+                case 0: try await queue.producer.cancel(job: job)
+                case 1: try await queue.producer.pause(batch)
+                case 2: try await queue.producer.retryFailed(of: batch)
+                case 3: try await queue.producer.reprioritize(batch, to: priority)
+                case 4: try await queue.producer.resume(batch)
+                case 5: try await queue.producer.retry(job: job)
+                case 6: if number % 3 == 0 { try await queue.producer.cancel(.name("doomed \(number / 24 % 4)")) }
+                default: try await queue.producer.cancel(job: job - 1)
                 }
             }
             if round % 16 == 0 {
-                let broken = try await queue.check()
+                let broken = try await queue.reports.check()
                 if !broken.isEmpty { storm.surprises.withLock { $0.append("\(broken)") } }
             }
             if isBroken && round % 5 == 0 {
@@ -120,7 +122,7 @@ struct StormTests {
                 ) { _ throws(QueueError) in }
             }
         } while storm.enqueuersLeft.withLock { $0 > 0 } || round < 60
-        for index in 0..<3 { try await queue.resume(.name("batch \(index)")) }
+        for index in 0..<3 { try await queue.producer.resume(.name("batch \(index)")) }
         storm.isOver.withLock { $0 = true }
         await queue.close()
     }
@@ -141,7 +143,7 @@ struct StormTests {
         var random = SeededGenerator(seed: seed)
         let queue = PostgresJobQueue(storm.fixture.patientConfiguration)
         func start() async throws -> WorkerSession {
-            try await queue.startWorker(
+            try await queue.workers.start(
                 WorkerDescription(name: "w\(seed)", host: "test", processID: 1, version: "1", slots: 10))
         }
         var worker = try await start()
@@ -150,8 +152,8 @@ struct StormTests {
             if jobs.isEmpty {
                 let isLast = storm.isOver.withLock { $0 }
                 // The session may break, or another worker may hold the lock of a task.
-                _ = try? await queue.maintain(force: true)
-                if isLast, try await queue.remaining().isDrained { return await queue.close() }
+                _ = try? await queue.workers.maintain(force: true)
+                if isLast, try await queue.reports.remaining().isDrained { return await queue.close() }
                 await Task.yield()
                 continue
             }

@@ -28,7 +28,7 @@ struct TurnTests {
     {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<1_000).map { "http://a/\($0)" }, batch: "large")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         // Behind the first thousand, not beside them.
         try await fixture.enqueue((1_000..<2_000).map { "http://a/\($0)" }, batch: "large")
         try await fixture.enqueue((0..<20).map { "http://b/\($0)" }, batch: "small")
@@ -51,17 +51,17 @@ struct TurnTests {
         async throws
     {
         let fixture = try await QueueFixture.make()
-        try await fixture.queue.setQueue("default", lowPriorityEvery: 0)
+        try await fixture.queue.operations.setQueue("default", lowPriorityEvery: 0)
         // No maintenance between the calls, whose jobs would otherwise share turns.
         for call in 0..<20 {
             try await fixture.enqueue((0..<100).map { "http://a/\(call)/\($0)" }, batch: "large")
         }
-        if isMaintained { try await fixture.queue.maintain(force: true) }
+        if isMaintained { try await fixture.queue.workers.maintain(force: true) }
         try await fixture.enqueue((0..<20).map { "http://b/\($0)" }, batch: "small")
         let worker = try await fixture.startWorker()
         // Half of each second claim.
         let count = try await Self.claimed(by: worker, until: "small", in: fixture) {
-            if isMaintained { try await fixture.queue.maintain(.urgent, force: true) }
+            if isMaintained { try await fixture.queue.workers.maintain(.urgent, force: true) }
         }
         #expect(count <= 120, "\(count) jobs")
         let twice = try await fixture.value(
@@ -75,7 +75,7 @@ struct TurnTests {
         async throws
     {
         let fixture = try await QueueFixture.make()
-        try await fixture.queue.setQueue("default", lowPriorityEvery: every)
+        try await fixture.queue.operations.setQueue("default", lowPriorityEvery: every)
         try await fixture.enqueue((0..<1_000).map { "http://a/\($0)" }, batch: "large")
         try await fixture.enqueue((0..<20).map { "http://b/\($0)" }, batch: "small")
         let worker = try await fixture.startWorker()
@@ -89,7 +89,7 @@ struct TurnTests {
         try await fixture.enqueue((0..<2_000).map { "http://a/\($0)" }, batch: "large")
         let worker = try await fixture.startWorker()
         _ = try await worker.claim(upTo: 1_000)
-        try await fixture.queue.maintain(.urgent, force: true)
+        try await fixture.queue.workers.maintain(.urgent, force: true)
         try await fixture.enqueue((0..<10).map { "http://b/\($0)" }, batch: "small")
         let count = try await Self.claimed(by: worker, until: "small", in: fixture)
         #expect(count <= 60, "\(count) jobs")

@@ -10,8 +10,8 @@ struct WaitTests {
     @Test func `waiting ends with the batch, by id and by name`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
-        let id = try await fixture.queue.progress(of: .name("batch")).id
-        try await fixture.queue.seal(.id(id))
+        let id = try await fixture.queue.reports.progress(of: .name("batch")).id
+        try await fixture.queue.producer.seal(.id(id))
         let waiter = fixture.otherConnection()
         async let waited = waiter.rows("CALL larder.wait_batch('batch', '1 minute')")
         // Between two looks it has no transaction: nothing of it holds vacuum back for long.
@@ -36,7 +36,7 @@ struct WaitTests {
         await #expect { try await fixture.sql("CALL larder.wait_batch('987654')") } throws: {
             state(of: $0) == "LA002"
         }
-        try await fixture.queue.cancel(.name("batch"))
+        try await fixture.queue.producer.cancel(.name("batch"))
         try await fixture.sql("CALL larder.wait_batch('batch', '0 s')")
         try await fixture.expectSound()
     }
@@ -54,21 +54,21 @@ struct WaitTests {
             return looks.count >= 3
         }
         #expect(isMoving)
-        try await fixture.queue.cancel(.name("batch"))
+        try await fixture.queue.producer.cancel(.name("batch"))
         _ = try await waited
     }
 
     @Test func `a batch that asks for it is announced when it is finished, the others are not`() async throws {
         let fixture = try await QueueFixture.make()
-        let loud = try await fixture.queue.openBatch(name: "loud", notify: true)
-        let late = try await fixture.queue.openBatch(name: "late")
-        #expect(try await fixture.queue.openBatch(name: "late", notify: true) == late)
-        _ = try await fixture.queue.openBatch(name: "quiet")
+        let loud = try await fixture.queue.producer.openBatch(name: "loud", notify: true)
+        let late = try await fixture.queue.producer.openBatch(name: "late")
+        #expect(try await fixture.queue.producer.openBatch(name: "late", notify: true) == late)
+        _ = try await fixture.queue.producer.openBatch(name: "quiet")
         #expect(
             try await fixture.value(
                 "SELECT string_agg(b.name, ' ' ORDER BY b.id) FROM larder_data.batch b JOIN larder_data.batch_notify n ON n.batch_id = b.id"
             ) == "loud late")
-        for batch in ["loud", "quiet"] { try await fixture.queue.seal(.name(batch)) }
+        for batch in ["loud", "quiet"] { try await fixture.queue.producer.seal(.name(batch)) }
         let listener = try RunningCommand(
             "/usr/bin/psql", ["--no-psqlrc", fixture.database.url], environment: [:],
             input: Array(

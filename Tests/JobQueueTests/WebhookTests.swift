@@ -8,10 +8,10 @@ import Testing
 struct WebhookTests {
     /// A finished batch whose webhook is due.
     private func finished(_ fixture: QueueFixture) async throws -> Int64 {
-        let batch = try await fixture.queue.openBatch(name: "spring")
-        try await fixture.queue.setWebhook(of: .id(batch), to: "https://u:p@hooks.example.com/secret?x")
-        try await fixture.queue.seal(.id(batch))
-        try await fixture.queue.maintain(force: true)
+        let batch = try await fixture.queue.producer.openBatch(name: "spring")
+        try await fixture.queue.producer.setWebhook(of: .id(batch), to: "https://u:p@hooks.example.com/secret?x")
+        try await fixture.queue.producer.seal(.id(batch))
+        try await fixture.queue.workers.maintain(force: true)
         return batch
     }
 
@@ -26,20 +26,21 @@ struct WebhookTests {
 
     @Test func `a webhook is due at the end of its batch, and is taken once`() async throws {
         let fixture = try await QueueFixture.make()
-        let batch = try await fixture.queue.openBatch(name: "spring")
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://a/1", "nonsense"], batch: "spring"))
-        try await fixture.queue.setWebhook(of: .name("spring"), to: "https://u:p@hooks.example.com/secret?x")
-        try await fixture.queue.seal(.id(batch))
-        try await fixture.queue.maintain(force: true)
-        #expect(try await fixture.queue.takeWebhook() == nil)
+        let batch = try await fixture.queue.producer.openBatch(name: "spring")
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: ["http://a/1", "nonsense"], batch: "spring"))
+        try await fixture.queue.producer.setWebhook(of: .name("spring"), to: "https://u:p@hooks.example.com/secret?x")
+        try await fixture.queue.producer.seal(.id(batch))
+        try await fixture.queue.workers.maintain(force: true)
+        #expect(try await fixture.queue.workers.takeWebhook() == nil)
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
         _ = try await worker.complete([Outcome(job.held, .succeeded)])
-        try await fixture.queue.maintain(force: true)
-        let webhook = try #require(try await fixture.queue.takeWebhook())
-        #expect(try await fixture.queue.takeWebhook() == nil)
-        #expect(
-            webhook.batch == batch && webhook.attempt == 1 && webhook.url == "https://u:p@hooks.example.com/secret?x")
+        try await fixture.queue.workers.maintain(force: true)
+        let webhook = try #require(try await fixture.queue.workers.takeWebhook())
+        #expect(try await fixture.queue.workers.takeWebhook() == nil)
+        #expect(webhook.batch == batch)
+        #expect(webhook.attempt == 1)
+        #expect(webhook.url == "https://u:p@hooks.example.com/secret?x")
         #expect(webhook.id.hasPrefix("batch-\(batch)-"))
         let counts = """
             SELECT d ->> 'type' || ' ' || (d #>> '{data,batch}') || ' ' || (d #>> '{data,total}') || ' '
@@ -49,20 +50,21 @@ struct WebhookTests {
         #expect(
             try await fixture.value(counts, [.text(webhook.payload)]) == "batch.finished spring 2 1 1 finished")
         #expect(!webhook.payload.contains("nonsense"))
-        try await fixture.queue.finish(webhook, status: 204, error: nil)
+        try await fixture.queue.workers.finish(webhook, status: 204, error: nil)
         #expect(try await state(fixture) == "https://hooks.example.com 1 204 delivered")
     }
 
     @Test func `the webhook of a worker that died is due again, with the same id`() async throws {
         let fixture = try await QueueFixture.make()
         _ = try await finished(fixture)
-        let first = try #require(try await fixture.queue.takeWebhook())
+        let first = try #require(try await fixture.queue.workers.takeWebhook())
         #expect(try await state(fixture) == "https://hooks.example.com 1 due in 60 s")
         try await fixture.sql("UPDATE larder_data.webhook SET due_at = now()")
-        let second = try #require(try await fixture.queue.takeWebhook())
-        #expect(second.id == first.id && second.attempt == 2)
+        let second = try #require(try await fixture.queue.workers.takeWebhook())
+        #expect(second.id == first.id)
+        #expect(second.attempt == 2)
         // The first worker was only slow. Its answer is that of an old attempt.
-        try await fixture.queue.finish(first, status: nil, error: "too late")
+        try await fixture.queue.workers.finish(first, status: nil, error: "too late")
         #expect(try await state(fixture) == "https://hooks.example.com 2 due in 60 s")
     }
 
@@ -70,8 +72,8 @@ struct WebhookTests {
         let fixture = try await QueueFixture.make()
         let batch = try await finished(fixture)
         for wait in [5, 10, 20, 40] {
-            let webhook = try #require(try await fixture.queue.takeWebhook())
-            try await fixture.queue.finish(webhook, status: 500, error: "status 500")
+            let webhook = try #require(try await fixture.queue.workers.takeWebhook())
+            try await fixture.queue.workers.finish(webhook, status: 500, error: "status 500")
             #expect(try await state(fixture)?.hasSuffix("500 status 500 due in \(wait) s") == true)
             try await fixture.sql("UPDATE larder_data.webhook SET due_at = now()")
         }
@@ -79,42 +81,43 @@ struct WebhookTests {
             "SELECT string_agg(severity || ': ' || detail, ', ') FROM larder.health WHERE what = 'a webhook fails'"
         #expect(try await fixture.value(health) == "error: batch \(batch), 4 attempts: status 500")
         try await fixture.sql("UPDATE larder_data.webhook SET attempts = 30")
-        let late = try #require(try await fixture.queue.takeWebhook())
-        try await fixture.queue.finish(late, status: 500, error: "status 500")
+        let late = try #require(try await fixture.queue.workers.takeWebhook())
+        try await fixture.queue.workers.finish(late, status: 500, error: "status 500")
         #expect(try await state(fixture)?.hasSuffix("due in 3600 s") == true)
         try await fixture.sql("UPDATE larder_data.webhook SET due_at = now()")
-        let last = try #require(try await fixture.queue.takeWebhook())
+        let last = try #require(try await fixture.queue.workers.takeWebhook())
         #expect(last.attempt == 32)
-        try await fixture.queue.finish(last, status: 500, error: "status 500")
+        try await fixture.queue.workers.finish(last, status: 500, error: "status 500")
         #expect(try await state(fixture) == "https://hooks.example.com 32 500 status 500")
         #expect(
             try await fixture.value(health) == "error: batch \(batch), 32 attempts: status 500; it is not tried again")
         // Set again, it is due at once.
-        try await fixture.queue.setWebhook(of: .id(batch), to: "http://other/")
-        #expect(try await fixture.queue.takeWebhook()?.attempt == 1)
+        try await fixture.queue.producer.setWebhook(of: .id(batch), to: "http://other/")
+        #expect(try await fixture.queue.workers.takeWebhook()?.attempt == 1)
     }
 
     @Test func `a batch that a retry opens again has its webhook at its next end, under a new id`() async throws {
         let fixture = try await QueueFixture.make()
-        let batch = try await fixture.queue.openBatch(name: "spring")
-        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: "spring"))
-        try await fixture.queue.setWebhook(of: .id(batch), to: "http://hooks/")
-        try await fixture.queue.seal(.id(batch))
+        let batch = try await fixture.queue.producer.openBatch(name: "spring")
+        _ = try await fixture.queue.producer.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: "spring"))
+        try await fixture.queue.producer.setWebhook(of: .id(batch), to: "http://hooks/")
+        try await fixture.queue.producer.seal(.id(batch))
         let worker = try await fixture.startWorker()
         func end(_ result: Outcome.Result) async throws {
             let job = try #require(try await worker.claim(upTo: 1).first)
             _ = try await worker.complete([Outcome(job.held, result)])
-            try await fixture.queue.maintain(force: true)
+            try await fixture.queue.workers.maintain(force: true)
         }
         try await end(.failed(FailureReason(domain: "SDWebImageErrorDomain", code: 1001, message: "no image")))
-        let first = try #require(try await fixture.queue.takeWebhook())
-        try await fixture.queue.finish(first, status: 500, error: "status 500")
+        let first = try #require(try await fixture.queue.workers.takeWebhook())
+        try await fixture.queue.workers.finish(first, status: 500, error: "status 500")
         try await fixture.sql("UPDATE larder_data.webhook SET due_at = now()")
-        _ = try await fixture.sql("SELECT larder.batch_retry_failed('spring')")
-        #expect(try await fixture.queue.takeWebhook() == nil)
+        _ = try await fixture.sql("SELECT larder.batch_retry_portion('spring')")
+        #expect(try await fixture.queue.workers.takeWebhook() == nil)
         try await end(.succeeded)
-        let second = try #require(try await fixture.queue.takeWebhook())
-        #expect(second.id != first.id && second.attempt == 1)
+        let second = try #require(try await fixture.queue.workers.takeWebhook())
+        #expect(second.id != first.id)
+        #expect(second.attempt == 1)
     }
 
     @Test func `only a URL of http or https is a webhook, and NULL is none`() async throws {
@@ -123,15 +126,15 @@ struct WebhookTests {
         for url in [
             "", "ftp://a/", "http://", "http:///x", "http://a b", "a", "http://" + String(repeating: "a", count: 2050),
         ] {
-            await #expect { try await fixture.queue.setWebhook(of: .id(batch), to: url) } throws: {
+            await #expect { try await fixture.queue.producer.setWebhook(of: .id(batch), to: url) } throws: {
                 ($0 as? QueueError)?.code == .invalidArgument
             }
         }
-        await #expect { try await fixture.queue.setWebhook(of: .name("none"), to: "http://a/") } throws: {
+        await #expect { try await fixture.queue.producer.setWebhook(of: .name("none"), to: "http://a/") } throws: {
             ($0 as? QueueError)?.code == .unknownBatch
         }
-        try await fixture.queue.setWebhook(of: .id(batch), to: nil)
-        #expect(try await fixture.queue.takeWebhook() == nil)
+        try await fixture.queue.producer.setWebhook(of: .id(batch), to: nil)
+        #expect(try await fixture.queue.workers.takeWebhook() == nil)
         #expect(try await fixture.value("SELECT count(*) FROM larder.webhook") == "0")
     }
 
@@ -143,7 +146,7 @@ struct WebhookTests {
         try await fixture.sql("UPDATE larder_data.webhook SET due_at = now() - interval '121 s'")
         #expect(try await fixture.value(findings) == "1")
         try await fixture.sql("SELECT larder.batch_delete('spring')")
-        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.workers.maintain(force: true)
         #expect(try await fixture.value("SELECT count(*) FROM larder.webhook") == "0")
     }
 }

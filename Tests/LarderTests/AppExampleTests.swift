@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The package of examples/app, on Linux without SDWebImage.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.enabled(if: Tier.isNightly, "make nightly"), .timeLimit(.minutes(5)))
 struct AppExampleTests {
     private struct Key: Decodable {
         let key, file: String

@@ -69,7 +69,9 @@ struct BadURLTests {
         let lines = try RunLines(outcome)
         for one in bad {
             let job = try lines.job(one.url)
-            #expect(job.outcome == "failed" && job.original == nil && job.variants.isEmpty, "\(one.url)")
+            #expect(job.outcome == "failed", "\(one.url)")
+            #expect(job.original == nil, "\(one.url)")
+            #expect(job.variants.isEmpty, "\(one.url)")
             #expect(job.error?.kind == one.kind, "\(one.url): \(job.error?.message ?? "")")
             #expect(job.error?.message.isEmpty == false)
             let failure = try lines.failure(one.url)
@@ -81,7 +83,8 @@ struct BadURLTests {
         let report = lines.report
         #expect([report.total, report.finished, report.succeeded] == [bad.count + 1, bad.count + 1, 1])
         #expect([report.failed, report.skipped] == [bad.count, bad.count])
-        #expect(scene.stored.count == 1 && scene.temporary == [], "only the good one is stored, and nothing in part")
+        #expect(scene.stored.count == 1, "only the good one is stored, and nothing in part")
+        #expect(scene.temporary == [], "only the good one is stored, and nothing in part")
         #expect(try await scene.faults() == [])
     }
 

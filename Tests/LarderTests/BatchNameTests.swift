@@ -10,7 +10,8 @@ struct BatchNameTests {
         #expect(refused.code == 2)
         let id = try #require(try await scene.sql("SELECT larder.batch_open(NULL)"))
         let byID = try fields(try #require(try await scene.larder("report", id, "--json").lines.last))
-        #expect(byID["batchID"] as? Int == Int(id) && byID["batch"] as? String == id)
+        #expect(byID["batchID"] as? Int == Int(id))
+        #expect(byID["batch"] as? String == id)
         for command in ["report", "status"] {
             let unknown = try await scene.larder(command, "987654321", "--json")
             #expect(unknown.code == 1)
@@ -28,7 +29,8 @@ struct BatchNameTests {
             ["report", "spring"], ["status"], ["pause", "spring"], ["resume", "spring"], ["cancel", "spring"],
         ] {
             let line = try fields(try #require(try await scene.larder(words + ["--json"]).run().lines.last))
-            #expect(line["batch"] as? String == "spring" && line["batchID"] as? Int == number, "\(words)")
+            #expect(line["batch"] as? String == "spring", "\(words)")
+            #expect(line["batchID"] as? Int == number, "\(words)")
             #expect(try await scene.larder(words).run().text.contains("spring (\(number))"), "\(words)")
         }
         #expect(try await scene.larder("report", "\(number)").code == 0)

@@ -58,29 +58,36 @@ struct BucketSourceTests {
         try await put("out.jpg", try TestImage.bytes("plain.jpg"))
         for prefix in ["in", nil] {
             let closed = try await larder("run", "s3://\(bucket)/out.jpg", "--json", below: prefix)
-            #expect(closed.code == 1 && closed.text.contains(#""code":101"#), "\(closed.text)")
+            #expect(closed.code == 1, "\(closed.text)")
+            #expect(closed.text.contains(#""code":101"#), "\(closed.text)")
             #expect(closed.text.contains("--allow-bucket s3://\(bucket)"), "\(closed.text)")
         }
         let missing = try await larder("run", "s3://\(bucket)/in/none.jpg", "--json")
-        #expect(missing.code == 1 && missing.text.contains(#""code":2001"#), "\(missing.text)")
+        #expect(missing.code == 1, "\(missing.text)")
+        #expect(missing.text.contains(#""code":2001"#), "\(missing.text)")
         // The download is refused, and the request that asks why.
         try await inject("denied", "denied")
         let denied = try await larder("fetch", "s3://\(bucket)/in/a.jpg", "--retries", "0", "--json")
-        #expect(denied.text.contains(#""code":2001"#) && denied.text.contains("AccessDenied"), "\(denied.text)")
+        #expect(denied.text.contains(#""code":2001"#), "\(denied.text)")
+        #expect(denied.text.contains("AccessDenied"), "\(denied.text)")
         try await inject("skew", "skew")
         let skewed = try await larder("fetch", "s3://\(bucket)/in/a.jpg", "--retries", "0", "--json")
-        #expect(skewed.text.contains(#""code":501"#) && skewed.text.contains("RequestTimeTooSkewed"), "\(skewed.text)")
+        #expect(skewed.text.contains(#""code":501"#), "\(skewed.text)")
+        #expect(skewed.text.contains("RequestTimeTooSkewed"), "\(skewed.text)")
         let bad = try await larder("enqueue", "s3://", "--json")
-        #expect(bad.code == 1 && bad.text.contains("invalid"), "\(bad.text)")
+        #expect(bad.code == 1, "\(bad.text)")
+        #expect(bad.text.contains("invalid"), "\(bad.text)")
     }
 
     @Test func `a list is read from a bucket, in the format of its name`() async throws {
         try await put("lists/urls.csv", Array("url,priority\nhttp://a.example/1.jpg,2\ns3://b/c.jpg,3\n".utf8))
         let list = try await larder("enqueue", "--from", "s3://\(bucket)/lists/urls.csv", "--batch", "b", "--json")
-        #expect(list.code == 0 && list.text.contains("http://a.example/1.jpg"), "\(list.text)\(list.errorText)")
+        #expect(list.code == 0, "\(list.text)\(list.errorText)")
+        #expect(list.text.contains("http://a.example/1.jpg"), "\(list.text)\(list.errorText)")
         #expect(list.lines.count { $0.contains("inserted") } == 2, "\(list.text)")
         let missing = try await larder("enqueue", "--from", "s3://\(bucket)/none", "--batch", "c")
-        #expect(missing.code == 1 && missing.errorText.contains("there is no such object"), "\(missing.errorText)")
+        #expect(missing.code == 1, "\(missing.errorText)")
+        #expect(missing.errorText.contains("there is no such object"), "\(missing.errorText)")
         let bucketOnly = try await larder("enqueue", "--from", "s3://\(bucket)", "--batch", "c")
         #expect(bucketOnly.code == 2, "\(bucketOnly.errorText)")
     }

@@ -26,7 +26,8 @@ struct BundleCommandTests {
         let export = try await scene.larder("cache", "export", "--batch", "b", "-o", first, "--json")
         #expect(export.code == 0, "\(export.errorText)")
         let line = try last(export)
-        #expect(line["files"] as? Int == 6 && line["missing"] as? Int == 0)
+        #expect(line["files"] as? Int == 6)
+        #expect(line["missing"] as? Int == 0)
         _ = try await scene.larder("cache", "export", "--batch", "b", "--output", second)
         #expect(try Data(contentsOf: URL(filePath: first)) == Data(contentsOf: URL(filePath: second)))
 
@@ -39,7 +40,9 @@ struct BundleCommandTests {
         let verify = try await scene.larder("cache", "verify", "--cache", other, "--manifest", manifest, "--json")
         #expect(verify.code == 0, "\(verify.text)")
         let counts = try last(verify)
-        #expect(counts["listed"] as? Int == 6 && counts["decoded"] as? Int == 6 && counts["faults"] as? Int == 0)
+        #expect(counts["listed"] as? Int == 6)
+        #expect(counts["decoded"] as? Int == 6)
+        #expect(counts["faults"] as? Int == 0)
         let entry = try fields(
             try String(contentsOfFile: manifest, encoding: .utf8).split(separator: "\n").map(String.init)[0])
         #expect(Set(entry.keys).isSuperset(of: ["key", "file", "bytes", "sha256"]))
@@ -76,7 +79,8 @@ struct BundleCommandTests {
             "cache", "export", "--batch", "b", "-o", scene.directory.file("a.tzst"), "--json")
         #expect(outcome.code == 1)
         let line = try last(outcome)
-        #expect(line["files"] as? Int == 5 && line["missing"] as? Int == 1)
+        #expect(line["files"] as? Int == 5)
+        #expect(line["missing"] as? Int == 1)
         #expect(outcome.errorText.contains("no longer in the cache: \(urls[0])"))
         #expect(try await scene.larder("cache", "export", "--batch", "none", "-o", "/tmp/x.tzst").code == 1)
     }
@@ -91,7 +95,9 @@ struct BundleCommandTests {
         let outcome = try await scene.larder(
             "cache", "export", "--batch", "b", "-o", scene.directory.file("a.tzst"), "--json")
         let line = try last(outcome)
-        #expect(outcome.code == 1 && line["files"] as? Int == 5 && line["changed"] as? Int == 1)
+        #expect(outcome.code == 1)
+        #expect(line["files"] as? Int == 5)
+        #expect(line["changed"] as? Int == 1)
         #expect(outcome.errorText.contains("changed since the batch stored it: "))
         let stored = try await scene.sql(
             "SELECT count(*) FROM larder_data.job_history h, json_array_elements(h.stored) f WHERE length(f->>'sha256') = 64"
@@ -112,7 +118,8 @@ struct BundleCommandTests {
         #expect(try last(made)["table"] as? String == table + ".imageTable")
         let metadata = try fields(try String(contentsOfFile: table + ".metadata", encoding: .utf8))
         let places = try #require(metadata["indexMap"] as? [String: Int])
-        #expect(places.count == 3 && Set(places.values) == [0, 1, 2])
+        #expect(places.count == 3)
+        #expect(Set(places.values) == [0, 1, 2])
 
         // The pixels of another decoder for the opaque image; a row has 64 bytes.
         let path = try await scene.larder("key", urls[0], "--variant", variant).lines.last.map { try fields($0) }
@@ -140,13 +147,15 @@ struct BundleCommandTests {
         #expect(try last(try await scene.larder(command).run())["stored"] as? Int == 3)
         try FileManager.default.removeItem(atPath: "\(scene.cache)/default/\(file)")
         let less = try await scene.larder(command).run()
-        #expect(try less.code == 1 && last(less)["missing"] as? Int == 1)
+        #expect(less.code == 1)
+        #expect(try last(less)["missing"] as? Int == 1)
         // The originals have different sizes.
         let originals = try await scene.larder("cache", "table", "--batch", "b", "-o", place, "--json")
         #expect(originals.lines.count == 1, "\(originals.errorText)")
         #expect(try await scene.larder("cache", "table", "--batch", "b", "-o", place, "--style", "x").code == 2)
         let none = try await scene.larder("cache", "table", "--batch", "b", "--variant", "none", "-o", place)
-        #expect(none.code == 1 && none.errorText.contains("batch b has stored nothing as variant none"))
+        #expect(none.code == 1)
+        #expect(none.errorText.contains("batch b has stored nothing as variant none"))
     }
 
     @Test func `enqueue --from-cache makes a new variant without a download`() async throws {
@@ -164,7 +173,8 @@ struct BundleCommandTests {
         #expect(scene.stored.count == 9)
 
         let again = try await scene.larder("enqueue", "--from-cache", "all", "--variant", other, "--json")
-        #expect(again.code == 0 && again.lines.isEmpty)
+        #expect(again.code == 0)
+        #expect(again.lines.isEmpty)
         #expect(again.errorText == "larder: nothing to enqueue: of 3 originals 3 have every variant\n")
         let path = try #require(try await scene.larder("cache", "path", urls[0]).lines.first)
         try FileManager.default.removeItem(atPath: path)
@@ -188,7 +198,8 @@ struct BundleCommandTests {
         _ = try await scene.larder("work", "--drain")
         #expect(FileManager.default.fileExists(atPath: old))
         let work = try await scene.larder("work", "--drain", "--max-age", "0")
-        #expect(work.code == 0 && work.errorText.contains("event=expired"), "\(work.errorText)")
+        #expect(work.code == 0, "\(work.errorText)")
+        #expect(work.errorText.contains("event=expired"), "\(work.errorText)")
         // The old file counts as in use, because its status has just changed.
         #expect(scene.stored.count == 7)
         let trim = try await scene.larder("cache", "trim", "--max-age", "1h", "--json")

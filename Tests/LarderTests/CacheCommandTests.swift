@@ -83,13 +83,18 @@ struct CacheCommandTests {
     @Test func `stat counts files, bytes, formats and ages`() async throws {
         try layThree()
         let outcome = try await larder("stat", "--json")
-        #expect(outcome.code == 0 && outcome.lines.count == 1, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.lines.count == 1, "\(outcome.errorText)")
         let line = try last(outcome)
-        #expect(line["files"] as? Int == 3 && line["entries"] as? Int == 3)
+        #expect(line["files"] as? Int == 3)
+        #expect(line["entries"] as? Int == 3)
         let formats = try #require(line["formats"] as? [String: [String: Int]])
-        #expect(Set(formats.keys) == ["jpeg", "png", "unknown"] && formats["unknown"]?["bytes"] == 8)
+        #expect(Set(formats.keys) == ["jpeg", "png", "unknown"])
+        #expect(formats["unknown"]?["bytes"] == 8)
         let ages = try #require(line["ages"] as? [String: [String: Int]])
-        #expect(ages["hour"]?["files"] == 1 && ages["month"]?["files"] == 1 && ages["older"]?["files"] == 1)
+        #expect(ages["hour"]?["files"] == 1)
+        #expect(ages["month"]?["files"] == 1)
+        #expect(ages["older"]?["files"] == 1)
         #expect(try await larder("stat").text.hasPrefix("3 files, "))
         let quick = try last(try await larder("stat", "--json", "--quick"))
         #expect((quick["formats"] as? [String: Any])?.isEmpty == true)
@@ -116,7 +121,8 @@ struct CacheCommandTests {
         let outcome = try await larder("list", "--json", "--extension", "jpg", "--formats")
         let line = try last(outcome)
         #expect(line["path"] as? String == "default/0cc175b9c0f1b6a831c399e269772661.jpg")
-        #expect(line["format"] as? String == "jpeg" && line["allocated"] != nil)
+        #expect(line["format"] as? String == "jpeg")
+        #expect(line["allocated"] != nil)
         #expect(line["bytes"] as? Int == (try TestImage.bytes("plain.jpg").count))
     }
 
@@ -129,7 +135,9 @@ struct CacheCommandTests {
         let outcome = try await larder("trim", "--json")
         #expect(outcome.code == 0, "\(outcome.errorText)")
         let line = try last(outcome)
-        #expect(line["byAge"] as? Int == 2 && line["kept"] as? Int == 1 && line["dryRun"] as? Bool == false)
+        #expect(line["byAge"] as? Int == 2)
+        #expect(line["kept"] as? Int == 1)
+        #expect(line["dryRun"] as? Bool == false)
         #expect(try names() == ["0cc175b9c0f1b6a831c399e269772661.jpg"])
         let text = try await larder("trim", "--max-age", "1s", "--expire-by", "modification").text
         #expect(text.hasPrefix("1 of 1 files deleted (1 by age, 0 by size)"))
@@ -157,7 +165,8 @@ struct CacheCommandTests {
         ])
         command.arguments = ["cache"] + arguments
         let outcome = try await command.run()
-        #expect(outcome.code == 2 && outcome.output.isEmpty, "\(outcome.text)\(outcome.errorText)")
+        #expect(outcome.code == 2, "\(outcome.text)\(outcome.errorText)")
+        #expect(outcome.output.isEmpty, "\(outcome.text)\(outcome.errorText)")
         #expect(try names() == ["a"])
     }
 
@@ -175,7 +184,8 @@ struct CacheCommandTests {
     @Test func `an unknown format is refused with the list of formats`() async throws {
         try layThree()
         let outcome = try await larder("list", "--format", "banana")
-        #expect(outcome.code == 2 && outcome.errorText.contains("'banana' is none of jpeg, png, gif, "))
+        #expect(outcome.code == 2)
+        #expect(outcome.errorText.contains("'banana' is none of jpeg, png, gif, "))
         #expect(try await larder("list", "--format", "unknown").lines.count == 1)
     }
 
@@ -183,9 +193,11 @@ struct CacheCommandTests {
         let image = try TestImage.bytes("rgb16.png") + [UInt8](repeating: 0, count: 4096)
         for name in ["a", "b", "c"] { try lay(name, image) }
         let dry = try await larder("share", "--dry-run", "--files", "--json")
-        #expect(dry.code == 0 && dry.lines.count == 3, "\(dry.errorText)")
+        #expect(dry.code == 0, "\(dry.errorText)")
+        #expect(dry.lines.count == 3, "\(dry.errorText)")
         let line = try last(dry)
-        #expect(line["shared"] as? Int == 2 && line["sharedBytes"] as? Int == 2 * image.count)
+        #expect(line["shared"] as? Int == 2)
+        #expect(line["sharedBytes"] as? Int == 2 * image.count)
         #expect(line["dryRun"] as? Bool == true)
         // The file system of the test may not support it.
         let outcome = try await larder("share", "--json")
@@ -207,7 +219,8 @@ struct CacheCommandTests {
         #expect(fault["fault"] as? String == "undecodable")
         #expect(fault["file"] as? String == "4a8a08f09d37b73795649038408b5f33")
         let counts = try last(outcome)
-        #expect(counts["decoded"] as? Int == 2 && counts["faults"] as? Int == 1)
+        #expect(counts["decoded"] as? Int == 2)
+        #expect(counts["faults"] as? Int == 1)
         #expect(try last(try await larder("trim", "--json", "--dry-run"))["deleted"] as? Int == 2)
 
         let dry = try await larder("verify", "--json", "--remove", "--dry-run")
@@ -222,7 +235,8 @@ struct CacheCommandTests {
         try lay("README.txt", Array("no image".utf8))
         let stray = try await larder("verify", "--json", "--remove", "--yes")
         #expect(try fields(stray.lines[0])["fault"] as? String == "name")
-        #expect(try last(stray)["faults"] as? Int == 1 && last(stray)["removed"] as? Int == 0)
+        #expect(try last(stray)["faults"] as? Int == 1)
+        #expect(try last(stray)["removed"] as? Int == 0)
         #expect(try names().contains("README.txt"))
     }
 
@@ -241,8 +255,10 @@ struct CacheCommandTests {
         #expect(outcome.code == 1, "\(outcome.errorText)")
         let faults = try outcome.lines.dropLast().map { try fields($0) }
         #expect(Set(faults.compactMap { $0["fault"] as? String }) == ["undecodable", "unreadable"])
-        #expect(try last(outcome)["faults"] as? Int == 2 && last(outcome)["removed"] as? Int == 1)
-        #expect(try names().count == 3 && names().contains(unreadable))
+        #expect(try last(outcome)["faults"] as? Int == 2)
+        #expect(try last(outcome)["removed"] as? Int == 1)
+        #expect(try names().count == 3)
+        #expect(try names().contains(unreadable))
 
         let digest = String(repeating: "0", count: 64)
         let line = #"{"key":"e","file":"\#(unreadable)","bytes":1,"sha256":"\#(digest)"}"#
@@ -250,7 +266,8 @@ struct CacheCommandTests {
         let compared = try await larder("verify", "--json", "--remove", "--yes", "--no-decode", "--manifest", manifest)
         #expect(compared.code == 1, "\(compared.errorText)")
         #expect(try fields(try #require(compared.lines.first))["fault"] as? String == "unreadable")
-        #expect(try last(compared)["faults"] as? Int == 1 && last(compared)["removed"] as? Int == 0)
+        #expect(try last(compared)["faults"] as? Int == 1)
+        #expect(try last(compared)["removed"] as? Int == 0)
         #expect(try names().contains(unreadable))
     }
 
@@ -267,8 +284,10 @@ struct CacheCommandTests {
             let outcome = try await larder("copy", directory.file("cache"), target, "--json")
             #expect(outcome.code == 1, "\(outcome.errorText)")
             let line = try last(outcome)
-            #expect(line["copied"] as? Int == copied && line["present"] as? Int == present, "\(outcome.text)")
-            #expect(line["stray"] as? Int == 2 && line["failed"] as? Int == 1, "\(outcome.text)")
+            #expect(line["copied"] as? Int == copied, "\(outcome.text)")
+            #expect(line["present"] as? Int == present, "\(outcome.text)")
+            #expect(line["stray"] as? Int == 2, "\(outcome.text)")
+            #expect(line["failed"] as? Int == 1, "\(outcome.text)")
             for name in ["README.txt", "sub/0cc175b9c0f1b6a831c399e269772661", unreadable] {
                 #expect(outcome.errorText.contains("larder: not copied: \(place)/\(name): "), "\(outcome.errorText)")
             }

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Commands
+@testable import Dashboard
 
 /// The server-sent events of `larder serve`.
 @Suite(.timeLimit(.minutes(5)))
@@ -75,7 +76,8 @@ struct DashboardEventsTests {
             for _ in 0..<200 { group.addTask { DashboardViewer(count, limit: 3) } }
             return await group.reduce(into: [DashboardViewer]()) { found, viewer in viewer.map { found.append($0) } }
         }
-        #expect(viewers.count == 3 && count.withLock { $0 } == 3)
+        #expect(viewers.count == 3)
+        #expect(count.withLock { $0 } == 3)
         #expect(DashboardViewer(count, limit: 3) == nil)
         withExtendedLifetime(viewers) {}
     }

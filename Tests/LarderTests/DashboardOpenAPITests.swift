@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Dashboard
+@testable import Terminal
 
-/// The OpenAPI description of what is not a route of the API: events, the preview, and files.
+/// The OpenAPI description: the paths that it has, and what is no route of the API: events, the preview, and files.
 @Suite(.timeLimit(.minutes(10)))
 struct DashboardOpenAPITests {
     private static let token = "0123456789abcdefXYZ"
@@ -13,6 +14,20 @@ struct DashboardOpenAPITests {
         try await RunningCommand(
             "/usr/bin/curl", ["-s", "-H", "Authorization: Bearer \(Self.token)"] + options + [url], environment: [:]
         ).outcome().text
+    }
+
+    @Test func `docs/openapi.json has every route, no other one, and the program's version`() throws {
+        let file = URL(filePath: PackageRoot.path + "/docs/openapi.json")
+        let document = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
+        #expect((document["info"] as? [String: Any])?["version"] as? String == Larder.version)
+        let paths = try #require(document["paths"] as? [String: [String: Any]])
+        let described = paths.flatMap { path, operations in operations.keys.map { "\($0.uppercased()) \(path)" } }
+        let others = [
+            "GET /api/v1/events", "GET /api/v1/openapi.json", "POST /api/v1/preview", "GET /report/{id}",
+            "GET /cache/{key}", "GET /batch/{name}/{variant}/{job}", "GET /metrics", "GET /livez", "GET /readyz",
+        ]
+        let routes = DashboardRoute.all.map { "\($0.method) /api/v1/\($0.path)" }
+        #expect(Set(described) == Set(routes + others))
     }
 
     @Test func `events, previews, reports and files are answered as the description says`() async throws {
@@ -120,7 +135,8 @@ struct DashboardOpenAPITests {
                 PackageRoot.path + "/docs/json-output.schema.json", scene.directory.file("lines"),
             ], environment: [:]
         ).outcome()
-        #expect(found.code == 0 && found.text == "seen 15\n", "\(found.text)\(found.errorText)")
+        #expect(found.code == 0, "\(found.text)\(found.errorText)")
+        #expect(found.text == "seen 15\n", "\(found.text)\(found.errorText)")
         server.signal(SIGTERM)
         #expect(await server.outcome().code == 0)
     }

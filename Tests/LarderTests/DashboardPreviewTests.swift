@@ -44,7 +44,8 @@ struct DashboardPreviewTests {
         let (status, answer) = try await preview(body(url, Variants.small, Variants.thumb))
         #expect(status == 200, "\(answer)")
         let source = try #require(answer["source"] as? [String: Any])
-        #expect(source["cached"] as? Bool == false && source["format"] as? String == "jpeg")
+        #expect(source["cached"] as? Bool == false)
+        #expect(source["format"] as? String == "jpeg")
         let variants = try #require(answer["variants"] as? [[String: Any]])
         #expect(variants.map { $0["name"] as? String } == ["small", "thumb"])
         #expect(variants.allSatisfy { ($0["ms"] as? Int ?? -1) >= 0 && $0["error"] == nil })
@@ -59,7 +60,8 @@ struct DashboardPreviewTests {
         // Now from the cache: the origin is not asked again.
         let asked = scene.origin.count("/a.jpg")
         let again = try await preview(body(url, Variants.small)).answer["source"] as? [String: Any]
-        #expect(again?["cached"] as? Bool == true && scene.origin.count("/a.jpg") == asked)
+        #expect(again?["cached"] as? Bool == true)
+        #expect(scene.origin.count("/a.jpg") == asked)
     }
 
     /// A body with a file, which curl reads from disk.
@@ -75,10 +77,13 @@ struct DashboardPreviewTests {
         let (status, answer) = try await preview(try body(file: image, Variants.small))
         #expect(status == 200, "\(answer)")
         let source = try #require(answer["source"] as? [String: Any])
-        #expect(source["key"] is NSNull && source["cached"] as? Bool == false && source["bytes"] as? Int == image.count)
+        #expect(source["key"] is NSNull)
+        #expect(source["cached"] as? Bool == false)
+        #expect(source["bytes"] as? Int == image.count)
         func variant(_ answer: [String: Any]) -> [String: Any]? { (answer["variants"] as? [[String: Any]])?.first }
         let made = try #require(variant(answer))
-        #expect(made["key"] is NSNull && made["data"] as? String == variant(ofURL)?["data"] as? String)
+        #expect(made["key"] is NSNull)
+        #expect(made["data"] as? String == variant(ofURL)?["data"] as? String)
         #expect(scene.stored.isEmpty)
     }
 
@@ -97,9 +102,9 @@ struct DashboardPreviewTests {
         ] {
             let refused = try await preview(try body(file: file, Variants.small))
             let error = refused.answer["error"] as? [String: Any]
-            #expect(
-                refused.status == status && error?["domain"] as? String == domain && error?["code"] as? Int == code,
-                "\(file.count) bytes: \(refused)")
+            #expect(refused.status == status, "\(file.count) bytes: \(refused)")
+            #expect(error?["domain"] as? String == domain, "\(file.count) bytes: \(refused)")
+            #expect(error?["code"] as? Int == code, "\(file.count) bytes: \(refused)")
         }
         for source in [#""file":"""#, #""file":"*""#, #""file":"AA==","url":"a""#] {
             #expect(try await preview("{\(source),\"variants\":[]}").status == 400, "\(source)")
@@ -120,7 +125,8 @@ struct DashboardPreviewTests {
         let variants = try #require(answer["variants"] as? [[String: Any]])
         #expect(variants[0]["error"] == nil)
         let error = try #require(variants[1]["error"] as? [String: Any])
-        #expect(error["domain"] as? String == "LarderErrorDomain" && variants[1]["data"] == nil, "\(error)")
+        #expect(error["domain"] as? String == "LarderErrorDomain", "\(error)")
+        #expect(variants[1]["data"] == nil, "\(error)")
         for (body, message) in [
             (body(scene.origin.url("/none.jpg"), Variants.small), "404"),
             (body("http://10.0.0.1/a.jpg", Variants.small), "refused address"),
@@ -130,9 +136,8 @@ struct DashboardPreviewTests {
         ] {
             let (status, answer) = try await preview(body)
             let error = answer["error"] as? [String: Any]
-            #expect(
-                [400, 422].contains(status) && (error?["message"] as? String)?.contains(message) == true,
-                "\(body): \(answer)")
+            #expect([400, 422].contains(status), "\(body): \(answer)")
+            #expect((error?["message"] as? String)?.contains(message) == true, "\(body): \(answer)")
         }
         server.signal(SIGTERM)
         #expect(await server.outcome().code == 0)

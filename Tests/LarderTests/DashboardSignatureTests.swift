@@ -3,7 +3,8 @@ import JobQueue
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Commands
+@testable import Dashboard
 
 /// Signatures of URLs in the answers of `larder serve`.
 @Suite(.timeLimit(.minutes(10)))
@@ -34,7 +35,8 @@ struct DashboardSignatureTests {
         let reading = try await address(of: reader)
         for route in DashboardRoute.all where route.method == "GET" {
             let answer = try await curl(reading + route.path.replacing("{id}", with: "1"))
-            #expect(!answer.contains("s3cret") && !answer.contains(#""error":{"#), "\(route.path): \(answer)")
+            #expect(!answer.contains("s3cret"), "\(route.path): \(answer)")
+            #expect(!answer.contains(#""error":{"#), "\(route.path): \(answer)")
             let shows = ["failures", "running", "batches/{id}/images", "blocklist"].contains(route.path)
             if shows { #expect(answer.contains("?w=1&X-Amz-Signature=***"), "\(route.path): \(answer)") }
         }
@@ -44,7 +46,9 @@ struct DashboardSignatureTests {
         let root = reading.replacing("api/v1/", with: "")
         let job = try #require(try await scene.sql("SELECT job_id FROM larder.stored_file LIMIT 1"))
         let page = try await curl(root + "report/1")
-        #expect(page.contains("data-served=\"1\"") && page.contains(",\(job)]") && !page.contains("s3cret"))
+        #expect(page.contains("data-served=\"1\""))
+        #expect(page.contains(",\(job)]"))
+        #expect(!page.contains("s3cret"))
         let size = try await curl("-o", "/dev/null", "-w", "%{size_download}", root + "batch/1/original/\(job)")
         #expect(size == "\(try TestImage.bytes("plain.jpg").count)")
 
@@ -57,7 +61,8 @@ struct DashboardSignatureTests {
         let header = "Authorization: Bearer \(Self.token)"
         let row = try #require(
             (try fields(try await curl("-H", header, blocklist))["blocklist"] as? [[String: Any]])?.first)
-        #expect(row["given"] as? String == urls[1] && (row["url"] as? String)?.hasSuffix("=***") == true)
+        #expect(row["given"] as? String == urls[1])
+        #expect((row["url"] as? String)?.hasSuffix("=***") == true)
         let answer = try await curl(
             "-H", header, "-H", "Content-Type: application/json", "-d", #"{"url":"\#(urls[1])"}"#,
             blocklist + "/remove")

@@ -3,7 +3,10 @@ import JobQueue
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Commands
+@testable import Dashboard
+@testable import HTTPServer
+@testable import Reports
 
 /// `larder serve`.
 @Suite(.timeLimit(.minutes(5)))
@@ -124,10 +127,12 @@ struct DashboardTests {
         }
         #expect(lines.count == 20)
         let batch = try #require(try await server.call("/api/v1/batches/1").object()["batch"] as? [String: Any])
-        #expect(batch["succeeded"] as? Int == 1 && batch["failed"] as? Int == 1)
+        #expect(batch["succeeded"] as? Int == 1)
+        #expect(batch["failed"] as? Int == 1)
         for path in ["running", "workers/running"] {
             let rows = try #require(try await server.call("/api/v1/" + path).object()["running"] as? [[String: Any]])
-            #expect(rows.map { $0["batch"] as? String } == ["two"] && rows.map { $0["batchID"] as? Int } == [2])
+            #expect(rows.map { $0["batch"] as? String } == ["two"])
+            #expect(rows.map { $0["batchID"] as? Int } == [2])
         }
 
         let checker = """
@@ -156,7 +161,8 @@ struct DashboardTests {
                 PackageRoot.path + "/docs/json-output.schema.json", scene.directory.file("answers"),
             ], environment: [:]
         ).outcome()
-        #expect(found.code == 0 && found.text.isEmpty, "\(found.text)\(found.errorText)")
+        #expect(found.code == 0, "\(found.text)\(found.errorText)")
+        #expect(found.text.isEmpty, "\(found.text)\(found.errorText)")
         server.process.signal(SIGTERM)
         #expect(await server.process.outcome().code == 0)
     }
@@ -199,6 +205,29 @@ struct DashboardTests {
         )
     }
 
+    @Test func `probes, pages and changes are answered while a report and a page wait for a lock`() async throws {
+        let scene = try await Scene()
+        #expect(try await scene.larder("run", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "b").code == 0)
+        let server = try await changing(scene)
+        let locks = "(SELECT count(*) FROM pg_locks WHERE relation = 'larder_data.job_history'::regclass AND"
+        let holder = try scene.holding("LOCK TABLE larder_data.job_history IN ACCESS EXCLUSIVE MODE")
+        try await scene.until("\(locks) mode = 'AccessExclusiveLock' AND granted) = 1")
+        let token = ["-H", "Authorization: Bearer \(Self.token)"]
+        async let report = server.call("/report/1", token)
+        async let images = server.read("batches/1/images")
+        try await scene.until("\(locks) NOT granted) = 2")
+        #expect(try await server.call("/readyz", token).text == "ready\n")
+        #expect(try await server.read("queues").status == 200)
+        #expect(try await server.read("pipelines").status == 200)
+        #expect(try await server.change("queues/pause", #"{"queue":"default"}"#).status == 200)
+        #expect(try await scene.sql("SELECT \(locks) NOT granted)") == "2")
+        try await scene.release(holder)
+        #expect(try await report.status == 200)
+        #expect(try await images.status == 200)
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+    }
+
     @Test func `files of the cache are served by key, with ranges, and never from outside`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg?b=1")
@@ -208,10 +237,14 @@ struct DashboardTests {
         let size = try Data(contentsOf: URL(filePath: PackageRoot.path + "/Tests/TranscoderTests/Images/plain.jpg"))
             .count
         let whole = try await server.call(path, ["-D", "-", "-o", "/dev/null"]).text
-        #expect(whole.hasPrefix("HTTP/1.1 200") && whole.contains("Content-Type: image/jpeg"))
-        #expect(whole.contains("Content-Length: \(size)") && whole.contains("immutable") && whole.contains("sandbox"))
+        #expect(whole.hasPrefix("HTTP/1.1 200"))
+        #expect(whole.contains("Content-Type: image/jpeg"))
+        #expect(whole.contains("Content-Length: \(size)"))
+        #expect(whole.contains("immutable"))
+        #expect(whole.contains("sandbox"))
         let part = try await server.call(path, ["-D", "-", "-o", "/dev/null", "-r", "10-19"]).text
-        #expect(part.hasPrefix("HTTP/1.1 206") && part.contains("Content-Range: bytes 10-19/\(size)"))
+        #expect(part.hasPrefix("HTTP/1.1 206"))
+        #expect(part.contains("Content-Range: bytes 10-19/\(size)"))
         #expect(try await server.call(path, ["-o", "/dev/null", "-r", "99999999-"]).status == 416)
         let tag = try #require(whole.firstMatch(of: /ETag: ("[^"]+")/)?.1)
         #expect(try await server.call(path, ["-H", "If-None-Match: \(tag)"]).status == 304)
@@ -229,13 +262,15 @@ struct DashboardTests {
         }
         let page = try await server.call("/api/v1/batches/1/images").object()
         let images = try #require(page["images"] as? [[String: Any]])
-        #expect(images.map { $0["variant"] as? String } == [nil, "small"] && page["next"] is NSNull)
+        #expect(images.map { $0["variant"] as? String } == [nil, "small"])
+        #expect(page["next"] is NSNull)
         let older = try await server.call("/api/v1/batches/1/images?after=\(job)").object()
         #expect((older["images"] as? [Any])?.isEmpty == true)
         let full = try await server.call("/api/v1/batches/1/images?limit=1").object()
         #expect(full["next"] as? String == job)
         let report = try await server.call("/report/1", ["-i"]).text
-        #expect(report.contains("text/html") && report.contains("data:image/webp;base64,"))
+        #expect(report.contains("text/html"))
+        #expect(report.contains("data:image/webp;base64,"))
         #expect(try await server.call("/report/9").status == 404)
         server.process.signal(SIGTERM)
         #expect(await server.process.outcome().code == 0)
@@ -286,13 +321,18 @@ struct DashboardTests {
         let page = try await server.call("/", ["-i"])
         #expect(page.status == 200)
         #expect(page.text.contains("Content-Security-Policy: default-src 'none'; style-src 'self' 'sha256-"))
-        #expect(page.text.contains("X-Frame-Options: DENY") && page.text.contains("X-Content-Type-Options: nosniff"))
-        #expect(!page.text.contains("<script>") && !page.text.contains("http://") && !page.text.contains("https://"))
+        #expect(page.text.contains("X-Frame-Options: DENY"))
+        #expect(page.text.contains("X-Content-Type-Options: nosniff"))
+        #expect(!page.text.contains("<script>"))
+        #expect(!page.text.contains("http://"))
+        #expect(!page.text.contains("https://"))
         for path in ["/style.css", "/script.js", "/livez", "/readyz", "/metrics"] {
             #expect(try await server.call(path).status == 200, "\(path)")
         }
         let script = try await server.call("/script.js").text
-        #expect(!script.contains("innerHTML =") && !script.contains("insertAdjacentHTML") && !script.contains("eval("))
+        #expect(!script.contains("innerHTML ="))
+        #expect(!script.contains("insertAdjacentHTML"))
+        #expect(!script.contains("eval("))
         #expect(try await server.call("/api/v1/batches", ["-H", "Host: evil.example"]).status == 403)
         server.process.signal(SIGTERM)
         #expect(await server.process.outcome().code == 0)
@@ -302,10 +342,12 @@ struct DashboardTests {
         let scene = try await Scene()
         for options in [["--listen", ":0"], ["--allow-changes"], ["--listen", "0.0.0.0:0", "--allow-changes"]] {
             let outcome = try await scene.larder(["serve"] + options).run()
-            #expect(outcome.code == 2 && outcome.errorText.contains("--token-file"), "\(outcome.errorText)")
+            #expect(outcome.code == 2, "\(outcome.errorText)")
+            #expect(outcome.errorText.contains("--token-file"), "\(outcome.errorText)")
         }
         try scene.directory.write("short\n".utf8, to: "short")
         let short = try await scene.larder("serve", "--token-file", scene.directory.file("short"))
-        #expect(short.code == 2 && short.errorText.contains("at least 16"))
+        #expect(short.code == 2)
+        #expect(short.errorText.contains("at least 16"))
     }
 }

@@ -52,14 +52,18 @@ struct DatabaseTests {
         #expect(try await larder("db", "stop").run().text == "stopped\n")
         #expect(try await state() == "stopped")
         let stopped = try await larder("status").run()
-        #expect(stopped.code == 1 && stopped.errorText.contains("is stopped; 'larder db start' starts it"))
+        #expect(stopped.code == 1)
+        #expect(stopped.errorText.contains("is stopped; 'larder db start' starts it"))
         #expect(try await state() == "stopped", "commands that read start nothing")
         let started = try await larder("db", "start").run()
-        #expect(started.code == 0 && started.text.contains("sslmode=disable"), "\(started.text)")
-        #expect(!started.text.contains("=&") && !started.text.hasSuffix("=\n"), "\(started.text)")
+        #expect(started.code == 0, "\(started.text)")
+        #expect(started.text.contains("sslmode=disable"), "\(started.text)")
+        #expect(!started.text.contains("=&"), "\(started.text)")
+        #expect(!started.text.hasSuffix("=\n"), "\(started.text)")
         #expect(try await larder("db", "url").run().text.contains("hostaddr=&"), "PGHOSTADDR would be used")
         let again = try await larder("status", "--json").run()
-        #expect(again.code == 0 && again.lines.count == 1)
+        #expect(again.code == 0)
+        #expect(again.lines.count == 1)
         #expect(try fields(again.lines[0])["succeeded"] as? Int == 1)
         #expect(try await larder("db", "stop").run().code == 0)
     }
@@ -93,7 +97,8 @@ struct DatabaseTests {
             let outcome = try await impossible.run()
             #expect(outcome.code == 1)
             let error = try outcome.error
-            #expect(error.kind == "LarderErrorDomain 6" && error.message.contains("/dev/null/home"), "\(error.message)")
+            #expect(error.kind == "LarderErrorDomain 6", "\(error.message)")
+            #expect(error.message.contains("/dev/null/home"), "\(error.message)")
         }
     }
 
@@ -131,7 +136,8 @@ struct DatabaseTests {
         #expect(line["state"] as? String == "running")
         #expect(line["directory"] as? String == "\(place)/home/postgres")
         var owner = stat()
-        #expect(stat("\(place)/home/postgres/data/PG_VERSION", &owner) == 0 && owner.st_uid == OrdinaryUser.id)
+        #expect(stat("\(place)/home/postgres/data/PG_VERSION", &owner) == 0)
+        #expect(owner.st_uid == OrdinaryUser.id)
         #expect(try await nobody("db", "stop").code == 0)
     }
 
@@ -152,6 +158,7 @@ struct DatabaseTests {
         #expect(outcome.code == 1)
         let error = try outcome.error
         #expect(error.kind == "LarderErrorDomain 6")
-        #expect(error.message.contains("/usr/lib/postgresql") && error.message.contains("package postgresql"))
+        #expect(error.message.contains("/usr/lib/postgresql"))
+        #expect(error.message.contains("package postgresql"))
     }
 }

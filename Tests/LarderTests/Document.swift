@@ -18,6 +18,9 @@ struct Document {
         /// The output that the page shows.
         let output: String?
 
+        /// True if the block uses a bucket: BucketCommandTests runs it.
+        var needsBucket: Bool { text.contains("my-bucket") }
+
         /// The commands of a shell block, without comments, with continued lines joined.
         var commands: [String] {
             text.replacing(/\\\n\s*/, with: "").split(separator: "\n")
@@ -27,18 +30,66 @@ struct Document {
 
     /// Pages whose blocks run one after another on a new database.
     static let sessions = [
-        "docs/sql.md", "docs/job-lifecycle.md", "docs/operations.md", "docs/origins.md", "docs/disk-cache.md",
+        "docs/sql.md", "docs/sql-operators.md", "docs/sql-workers.md", "docs/operations.md", "docs/fetching.md",
+        "docs/storage.md",
+    ]
+
+    /// The role that runs the SQL of a page; by default it is the owner of the database.
+    static let roles = [
+        "docs/sql.md": "larder_producer", "docs/sql-operators.md": "larder_admin",
+        "docs/sql-workers.md": "larder_worker",
     ]
 
     /// Pages whose commands tests of their own run: TutorialTests, and scripts/deploy-check.
-    static let apart = ["docs/tutorial.md", "docs/deploy.md", "docs/stores.md"]
+    static let apart = ["docs/tutorial.md", "docs/deploy.md"]
 
-    /// What such a database holds before the first block of a page.
-    static let preparations = [
-        "docs/operations.md": """
-        SELECT FROM larder.enqueue('https://example.com/1.jpg', batch => 'spring');
-        SELECT larder.batch_seal('spring');
+    /// A worker that claims what is ready and completes it: 404 for one URL, the original and a variant of the others.
+    private static let work = """
+        CREATE FUNCTION work(missing text) RETURNS void LANGUAGE plpgsql AS $$
+        DECLARE
+            w bigint := (SELECT s.worker_id FROM larder.worker_start_v1('worker', 'host-1', 1, '1.0', 8) AS s);
+        BEGIN
+            PERFORM larder.complete_v1(w, json_agg(json_strip_nulls(json_build_object('job', c.job_id, 'claim', 1,
+                'result', CASE WHEN c.url = missing THEN 'failed' ELSE 'succeeded' END,
+                'domain', 'SDWebImageErrorDomain', 'code', 2001, 'http_status', 404, 'message', 'HTTP 404',
+                'stored', CASE WHEN c.url = missing THEN NULL ELSE json_build_array(
+                    json_build_object('key', c.url, 'path', format('default/%s.jpg', md5(c.url)), 'format', 'jpeg',
+                        'width', 800, 'height', 600, 'bytes', 48213),
+                    json_build_object('name', 'card', 'key', v.key, 'path', format('default/%s.jpg', md5(v.key)),
+                        'format', 'jpeg', 'width', 200, 'height', 150, 'bytes', 9120)) END))))
+            FROM larder.claim_v1(w, 1, 8) AS c, LATERAL (
+                SELECT replace(c.url, '.jpg', '-Thumbnail(%7B200.000000,200.000000%7D,1).jpg') AS key) AS v;
+            PERFORM larder.worker_stop_v1(w);
+        END $$;
         """
+
+    /// What the owner of the database runs before the first block of a page that contains a text.
+    static let preparations: [String: [(before: String, sql: String)]] = [
+        "docs/sql.md": [
+            ("CALL larder.wait_batch('spring'", work + "SELECT work('https://example.com/b.jpg');"),
+            ("larder.lookup", "SELECT work('');"),
+        ],
+        "docs/sql-workers.md": [
+            (
+                "",
+                """
+                SELECT larder.queue_set('images');
+                SELECT FROM larder.enqueue_many(
+                    ARRAY(SELECT 'https://example.net/' || n || '.jpg' FROM generate_series(1, 5) AS n),
+                    batch => 'round', queue => 'images');
+                SELECT FROM larder.enqueue('https://example.net/6.jpg', batch => 'examples');
+                """
+            )
+        ],
+        "docs/operations.md": [
+            (
+                "",
+                """
+                SELECT FROM larder.enqueue('https://example.com/1.jpg', batch => 'spring');
+                SELECT larder.batch_seal('spring');
+                """
+            )
+        ],
     ]
 
     struct UnknownLanguage: Error { let language: String }
@@ -90,10 +141,11 @@ struct Document {
 }
 
 extension Scene {
-    /// Runs a block of SQL in a new psql session. Blocks that create roles are rolled back, because roles belong to the
-    /// server.
-    func psql(_ sql: String) async throws -> CommandOutcome {
-        let script = sql.contains("CREATE ROLE") ? "BEGIN;\n\(sql)\nROLLBACK;" : sql
+    /// Runs a block of SQL in a new psql session, as a role. Blocks that create roles are rolled back, because roles
+    /// belong to the server.
+    func psql(_ sql: String, as role: String? = nil) async throws -> CommandOutcome {
+        let block = role.map { "SET ROLE \($0);\n\(sql)" } ?? sql
+        let script = sql.contains("CREATE ROLE") ? "BEGIN;\n\(block)\nROLLBACK;" : block
         return try await RunningCommand(
             "psql", ["-X", "-q", "-v", "ON_ERROR_STOP=1", database.url], environment: ["PATH": "/usr/bin:/bin"],
             input: Array(script.utf8)

@@ -17,14 +17,17 @@ struct DocumentTests {
     @Test(arguments: Document.sessions)
     func `every shown block runs and prints the shown output`(page: String) async throws {
         let scene = try await Scene()
-        if let preparation = Document.preparations[page] {
-            #expect(try await scene.psql(preparation).code == 0)
-        }
-        for block in try Document(page).blocks {
+        var preparations = Document.preparations[page] ?? []
+        for block in try Document(page).blocks where !block.needsBucket {
             switch block.language {
             case .sql:
-                let outcome = try await scene.psql(block.text)
-                #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(page): \(block.text)\(outcome.errorText)")
+                for due in preparations where due.before.isEmpty || block.text.contains(due.before) {
+                    #expect(try await scene.psql(due.sql).code == 0, "\(page): \(due.sql)")
+                }
+                preparations.removeAll { $0.before.isEmpty || block.text.contains($0.before) }
+                let outcome = try await scene.psql(block.text, as: Document.roles[page])
+                #expect(outcome.code == 0, "\(page): \(block.text)\(outcome.errorText)")
+                #expect(outcome.errorText.isEmpty, "\(page): \(block.text)\(outcome.errorText)")
                 if let output = block.output {
                     #expect(Self.table(outcome.text) == Self.table(output), "\(page): \(block.text)")
                 }
@@ -36,7 +39,16 @@ struct DocumentTests {
             default: break
             }
         }
-        #expect(try await scene.queue.check().isEmpty)
+        #expect(preparations.isEmpty)
+        #expect(try await scene.queue.reports.check().isEmpty)
+    }
+
+    @Test func `the first 150 lines for producers lead from an enqueue to the stored files`() throws {
+        let lines = try Document("docs/sql.md").text.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = Document(name: "docs/sql.md", text: lines.prefix(150).joined(separator: "\n"))
+        let shown = try start.blocks.filter { $0.language == .sql }.map(\.text).joined()
+        let names = "enqueue_many progress cancel batch_cancel batch_retry_failed lookup stored_file"
+        for name in names.split(separator: " ") { #expect(shown.contains("larder.\(name)"), "\(name)") }
     }
 
     @Test func `the README has at most 150 lines`() throws {
@@ -44,22 +56,12 @@ struct DocumentTests {
         #expect(text.count(where: \.isNewline) <= 150)
     }
 
-    @Test func `the list of names equals the functions, procedures and views`() async throws {
+    @Test func `the names of the SQL are what the migrations make, each with a comment`() async throws {
         let scene = try await Scene()
-        let there = try #require(
-            try await scene.sql(
-                """
-                SELECT string_agg(DISTINCT name, ' ' ORDER BY name) FROM (
-                    SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'larder'::regnamespace
-                    UNION ALL SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'larder'::regnamespace AND c.relkind = 'v'
-                ) AS n (name)
-                """))
-        let page = try Document("docs/sql.md").text
-        let list = try #require(page.split(separator: "\n## All names\n").last)
-        let rows = list.split(separator: "\n").filter { $0.hasPrefix("| `") }
-        let named = rows.flatMap { $0.matches(of: /`([a-z0-9_]+)`/).map { String($0.1) } }
-        #expect(Set(named) == Set(there.split(separator: " ").map(String.init)))
-        #expect(Set(named).count == named.count, "each once")
+        let made = try await SystemTool.run(["bash", PackageRoot.path + "/scripts/sql-names", scene.database.url])
+        let kept = try Document("docs/sql-names.md").text
+        #expect(made == kept, "scripts/sql-names DATABASE_URL > docs/sql-names.md")
+        #expect(kept.matches(of: /(?m)^\| `.*\| +\|$/).isEmpty, "each has a comment")
     }
 
     @Test func `every suite that a page names exists`() throws {
@@ -72,9 +74,8 @@ struct DocumentTests {
             there.formUnion(text.matches(of: /(?:struct|class) (\w+Tests)\b/).map { Substring(String($0.1)) })
         }
         var named: Set<Substring> = []
-        for page in try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/docs")
-        where page.hasSuffix(".md") {
-            let text = try Document("docs/\(page)").text
+        for page in try Document.names() + ["Tests/Guarantees.md", "Tests/SDWebImage.md"] {
+            let text = try Document(page).text
             named.formUnion(text.matches(of: /`(\w+Tests)`/).map { Substring(String($0.1)) })
         }
         #expect(named.contains("ImagePrefetcherTests"))
@@ -82,12 +83,12 @@ struct DocumentTests {
     }
 
     @Test func `every error code is in the list of errors`() async throws {
-        let page = try Document("docs/sql.md").text
+        let pages = try Document.roles.keys.map { try Document($0).text }.joined()
         let migrations = PackageRoot.path + "/migrations"
         for file in try FileManager.default.contentsOfDirectory(atPath: migrations) where file.hasSuffix(".sql") {
             let sql = try String(contentsOfFile: "\(migrations)/\(file)", encoding: .utf8)
             for match in sql.matches(of: /ERRCODE = '(LA[0-9]{3}|[0-9]{5})'/) {
-                #expect(page.contains("\n| \(match.1) | "), "\(file): \(match.1)")
+                #expect(pages.contains("\n| \(match.1) | "), "\(file): \(match.1)")
             }
         }
     }
@@ -107,7 +108,17 @@ struct DocumentTests {
 
     @Test func `the page of the commands keeps to 120 columns`() throws {
         let lines = try Document("docs/commands.md").text.split(separator: "\n")
-        for line in lines { #expect(line.count <= 120, "\(line)") }
+        for line in lines where !line.hasPrefix("|") { #expect(line.count <= 120, "\(line)") }
+    }
+
+    @Test func `every file and directory that a page names by its path exists`() throws {
+        let directories = "Sources|Tests|Benchmarks|migrations|deploy|examples|scripts|Models"
+        for page in try Document.names() {
+            for match in try Document(page).text.matches(of: Regex("`((?:\(directories))/[\\w+./-]+)`")) {
+                guard let path = match.output[1].substring else { continue }
+                #expect(FileManager.default.fileExists(atPath: "\(PackageRoot.path)/\(path)"), "\(page): \(path)")
+            }
+        }
     }
 
     @Test func `every link leads to a file and a section`() throws {

@@ -27,7 +27,7 @@ struct ExampleWorkerTests {
 
     /// The state of the queue after a worker has ended.
     private func expectSound(_ scene: Scene) async throws {
-        #expect(try await scene.queue.check().isEmpty)
+        #expect(try await scene.queue.reports.check().isEmpty)
         #expect(try await scene.sql("SELECT string_agg(state || running, ' ') FROM larder.worker") == "stopped0")
     }
 
@@ -37,10 +37,12 @@ struct ExampleWorkerTests {
         let list = scene.directory.file("done")
         let command = #"echo "$2" >> "$1"; case $2 in */5) exit 1;; esac"#
         let outcome = try await start("worker.sh", ["sh", "-c", command, "job", list], in: scene).outcome()
-        #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText.isEmpty, "\(outcome.errorText)")
         #expect(try await counts(in: scene) == "25/24/1/3")
         let done = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
-        #expect(done.count == 28 && Set(done).count == 25, "once each, the bad one four times")
+        #expect(done.count == 28, "once each, the bad one four times")
+        #expect(Set(done).count == 25, "once each, the bad one four times")
         try await expectSound(scene)
     }
 
@@ -56,7 +58,8 @@ struct ExampleWorkerTests {
         let target = scene.directory.file("target")
         let arguments = program == "worker.sh" ? ["sh", "-c", #"touch "$1""#, "job", target] : [target]
         let outcome = try await start(program, arguments, in: scene).outcome()
-        #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText.isEmpty, "\(outcome.errorText)")
         #expect(
             try await scene.sql("SELECT concat_ws(' ', domain, code, attempts) FROM larder.failed")
                 == "SDWebImageErrorDomain 1003 1")
@@ -84,10 +87,11 @@ struct ExampleWorkerTests {
         ]
         for worker in workers {
             let outcome = await worker.outcome()
-            #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+            #expect(outcome.code == 0, "\(outcome.errorText)")
+            #expect(outcome.errorText.isEmpty, "\(outcome.errorText)")
         }
         #expect(try await counts(in: scene) == "120/120/0/0")
-        #expect(try await scene.queue.check().isEmpty)
+        #expect(try await scene.queue.reports.check().isEmpty)
         #expect(try await scene.sql("SELECT bool_and(state = 'stopped' AND running = 0) FROM larder.worker") == "t")
     }
 
@@ -95,7 +99,8 @@ struct ExampleWorkerTests {
         let scene = try await Scene()
         try await enqueue(["/bin/true"], in: scene)
         let outcome = try await start("worker.sh", [], in: scene).outcome()
-        #expect(outcome.code == 2 && outcome.errorText.hasPrefix("usage: "))
+        #expect(outcome.code == 2)
+        #expect(outcome.errorText.hasPrefix("usage: "))
         #expect(try await scene.sql("SELECT count(*) FROM larder.worker") == "0")
     }
 
@@ -121,10 +126,12 @@ struct ExampleWorkerTests {
         let targets = (1...20).map { "/\($0)" } + ["/busy", "/missing"]
         try await enqueue(targets.map { scene.origin.url($0) }, in: scene)
         let outcome = try await start("worker.py", [scene.directory.file("images")], in: scene).outcome()
-        #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText.isEmpty, "\(outcome.errorText)")
         #expect(try await counts(in: scene) == "22/21/1/2")
         let stored = try TemporaryDirectory.names(in: scene.directory.file("images"))
-        #expect(stored.count == 21 && stored.allSatisfy { $0.count == 64 }, "\(stored)")
+        #expect(stored.count == 21, "\(stored)")
+        #expect(stored.allSatisfy { $0.count == 64 }, "\(stored)")
         #expect(
             try await scene.sql("SELECT concat_ws(' ', domain, code, http_status, attempts) FROM larder.failed")
                 == "SDWebImageErrorDomain 2001 404 1")
@@ -142,7 +149,8 @@ struct ExampleWorkerTests {
         worker.signal(SIGTERM)
         gate.openUp()
         let outcome = await worker.outcome()
-        #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText.isEmpty, "\(outcome.errorText)")
         #expect(try await counts(in: scene) == "25/8/0/0", "one claim of eight, and no other")
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.ready") == "17")
         try await expectSound(scene)

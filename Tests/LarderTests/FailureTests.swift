@@ -19,7 +19,8 @@ struct FailureTests {
         json.arguments.append("--json")
         let outcome = try await json.run()
         #expect(outcome.code == code, sourceLocation: location)
-        #expect(outcome.lines.count == 1 && outcome.errorText == "", "\(outcome.errorText)", sourceLocation: location)
+        #expect(outcome.lines.count == 1, "\(outcome.errorText)", sourceLocation: location)
+        #expect(outcome.errorText == "", "\(outcome.errorText)", sourceLocation: location)
         let error = try outcome.error
         #expect(error.kind == kind, "\(error.message)", sourceLocation: location)
         return error.message
@@ -55,7 +56,8 @@ struct FailureTests {
             input: [])
         let outcome = await command.outcome()
         #expect(outcome.code == 1)
-        #expect(outcome.errorText.contains(scene.cache) && outcome.errorText.contains("(LarderErrorDomain 403)"))
+        #expect(outcome.errorText.contains(scene.cache))
+        #expect(outcome.errorText.contains("(LarderErrorDomain 403)"))
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount a small file system"))
@@ -79,7 +81,8 @@ struct FailureTests {
         let outcome = try await scene.larder(words + ["--max-runtime", "3s"] + urls).run()
         #expect(outcome.code == 3, "\(outcome.errorText)")
         let lines = try RunLines(outcome)
-        #expect(lines.jobs.allSatisfy { $0.outcome == "succeeded" } && lines.jobs.count < urls.count)
+        #expect(lines.jobs.allSatisfy { $0.outcome == "succeeded" })
+        #expect(lines.jobs.count < urls.count)
         #expect(outcome.errorText.contains("this machine has a fault: "))
         #expect(outcome.errorText.contains("No space left on device"))
         #expect(outcome.errorText.contains(scene.cache))
@@ -133,7 +136,8 @@ struct FailureTests {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         #expect(try await scene.larder("run", "--migrate", "--database", empty.url, url).code == 0)
         let again = try await scene.larder("migrate", "--database", empty.url)
-        #expect(again.code == 0 && again.text == "nothing to do\n")
+        #expect(again.code == 0)
+        #expect(again.text == "nothing to do\n")
     }
 
     @Test func `migrate prints applied and pending migrations`() async throws {
@@ -143,11 +147,13 @@ struct FailureTests {
             try await scene.larder(["migrate", "--json", "--database", empty.url] + words).run().lines.map(fields)
         }
         let pending = try await steps("--status")
-        #expect(pending.count >= 6 && pending.allSatisfy { $0["appliedAt"] is NSNull })
+        #expect(pending.count >= 6)
+        #expect(pending.allSatisfy { $0["appliedAt"] is NSNull })
         let plan = try await steps("--dry-run")
         #expect(plan.map { $0["name"] as? String } == pending.map { $0["name"] as? String })
         let text = try await scene.larder("migrate", "--dry-run", "--database", empty.url).text
-        #expect(text.hasPrefix("-- migration 0001_schema\n") && text.contains("CREATE TABLE larder_data.job ("))
+        #expect(text.hasPrefix("-- migration 0001_schema\n"))
+        #expect(text.contains("CREATE TABLE larder_data.job ("))
         #expect(try await steps("--status").allSatisfy { $0["appliedAt"] is NSNull })
         #expect(try await steps().count == pending.count)
         let applied = try await steps("--status")
@@ -195,7 +201,8 @@ struct FailureTests {
         for command in ["enqueue", "run"] {
             let message = try await expectFailure(
                 scene.larder([command, "--batch", "spring", url]), "LarderErrorDomain 5")
-            #expect(message.contains("spring") && message.contains("sealed"), "\(message)")
+            #expect(message.contains("spring"), "\(message)")
+            #expect(message.contains("sealed"), "\(message)")
         }
         let total = try await scene.sql("SELECT total FROM larder.progress WHERE batch = 'spring'")
         #expect(total == "1")

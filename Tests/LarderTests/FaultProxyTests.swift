@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Lab
 
-/// The proxy before the origin and the database of `larder chaos`.
+/// The proxy before the origin and the database of `larder-lab chaos`.
 @Suite(.timeLimit(.minutes(1)))
 struct FaultProxyTests {
     /// A connection that reads what arrives until the other side ends it.

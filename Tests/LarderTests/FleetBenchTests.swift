@@ -3,18 +3,21 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Lab
 
-/// The output of `larder bench fleet`; its figures are not tested.
+/// The output of `larder-lab bench fleet`; its figures are not tested.
 @Suite(.timeLimit(.minutes(30)))
 struct FleetBenchTests {
     private static let limit = Duration.seconds(1_700)
 
-    @Test func `bench fleet counts its workers and their connections, and every job ends once`() async throws {
+    @Test(.enabled(if: Tier.isNightly, "make nightly"))
+    func `bench fleet counts its workers and their connections, and every job ends once`() async throws {
         let place = try TemporaryDirectory(open: true)
-        let command = LarderCommand(
-            "bench", "fleet", "--json", "--workers", "20", "--seconds", "4", "--rate", "400", "--slots", "4",
-            "--deaths", "60", "--server-connections", "4",
+        let command = LarderCommand.lab(
+            [
+                "bench", "fleet", "--json", "--workers", "20", "--seconds", "4", "--rate", "400", "--slots", "4",
+                "--deaths", "60", "--server-connections", "4",
+            ],
             environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")], limit: Self.limit)
         let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
@@ -33,7 +36,8 @@ struct FleetBenchTests {
         #expect(try #require(values["wal_per_second"]) > 0)
         #expect((1...4).contains(try #require(values["deaths"])))
         let statements = values.keys.filter { $0.hasPrefix("calls_") }
-        #expect(statements.contains("calls_claim_v1") && statements.contains("calls_complete_v1"), "\(statements)")
+        #expect(statements.contains("calls_claim_v1"), "\(statements)")
+        #expect(statements.contains("calls_complete_v1"), "\(statements)")
         #expect(outcome.errorText.contains("limit: "), "\(outcome.errorText)")
         #expect(try place.names == [])
     }
@@ -43,9 +47,7 @@ struct FleetBenchTests {
             ["--workers", "0"], ["--workers", "many"], ["--seconds", "1"], ["--rate", "-1"], ["--slots", "1001"],
             ["--server-connections", "1"], ["--deaths", "x"], ["--database", "postgresql://db.example/"],
         ] {
-            var command = LarderCommand()
-            command.arguments = ["bench", "fleet"] + words
-            let outcome = try await command.run()
+            let outcome = try await LarderCommand.lab(["bench", "fleet"] + words).run()
             #expect(outcome.code == 2, "\(words)")
             #expect(outcome.errorText.contains(words[0]), "\(words): \(outcome.errorText)")
         }

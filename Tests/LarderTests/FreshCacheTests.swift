@@ -14,10 +14,12 @@ struct FreshCacheTests {
             return (try fields(try #require(outcome.lines.first))["answer"] as? String, outcome.errorText)
         }
         let there = try await answer(scene.cache)
-        #expect(there.kind == "fresh" && there.printed == "")
+        #expect(there.kind == "fresh")
+        #expect(there.printed == "")
         let nowhere = scene.directory.file("nowhere")
         let missing = try await answer(nowhere)
-        #expect(missing.kind == "inserted" && missing.printed.contains(nowhere))
+        #expect(missing.kind == "inserted")
+        #expect(missing.printed.contains(nowhere))
         #expect(!FileManager.default.fileExists(atPath: nowhere))
     }
 }

@@ -23,6 +23,7 @@ struct FullOutputTests {
         }
         #expect(child.wait() == .exited(1))
         #expect(errors.split(separator: "\n").count == 1)
-        #expect(errors.contains("standard output") && errors.contains("LarderErrorDomain 2"), "\(errors)")
+        #expect(errors.contains("standard output"), "\(errors)")
+        #expect(errors.contains("LarderErrorDomain 2"), "\(errors)")
     }
 }

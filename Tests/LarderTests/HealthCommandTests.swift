@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Worker
 
-@testable import larder
+@testable import Commands
 
 /// What operators and their tools are told: `larder health`, `larder metrics`, log levels, and systemd's notifications.
 @Suite(.timeLimit(.minutes(5)))
@@ -20,10 +20,12 @@ struct HealthCommandTests {
         }
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))
         let waiting = try await findings()
-        #expect(waiting.own && waiting.code == 0)
+        #expect(waiting.own)
+        #expect(waiting.code == 0)
         #expect(try await scene.larder("status", "--health").code == 0, "the same rule")
         let strict = try await findings("--warnings")
-        #expect(strict.own && strict.code == 1)
+        #expect(strict.own)
+        #expect(strict.code == 1)
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await !findings().own)
     }
@@ -32,7 +34,8 @@ struct HealthCommandTests {
         let scene = try await Scene()
         for words in [["--drain"], ["--drain", "--parallel"], []] {
             let outcome = try await scene.larder(["work", "--queue", "typo"] + words).run()
-            #expect(outcome.code == 1 && outcome.errorText.contains("unknown queue \"typo\""), "\(outcome.errorText)")
+            #expect(outcome.code == 1, "\(outcome.errorText)")
+            #expect(outcome.errorText.contains("unknown queue \"typo\""), "\(outcome.errorText)")
         }
         #expect(try await scene.sql("SELECT count(*) FROM larder.worker WHERE state <> 'stopped'") == "0")
     }
@@ -47,7 +50,8 @@ struct HealthCommandTests {
         #expect(line?.contains("info: a batch is paused: spring, since ") == true)
         #expect(line?.contains(" by \(role)") == true, "\(line ?? "")")
         let status = try await scene.larder("status", "spring").text
-        #expect(status.contains("): paused since 20") && status.contains("Z by \(role), 0% 0/1"), "\(status)")
+        #expect(status.contains("): paused since 20"), "\(status)")
+        #expect(status.contains("Z by \(role), 0% 0/1"), "\(status)")
         #expect(try await scene.larder("cancel", "spring").code == 0)
         #expect(try await !scene.larder("health").text.contains("a batch is paused"))
     }
@@ -59,12 +63,13 @@ struct HealthCommandTests {
         let line = "\nqueue default is paused and has 1 open item; 'larder resume --queue default' resumes it\n"
         for words in [["status"], ["status", "spring"]] {
             let text = try await scene.larder(words).run().text
-            #expect(text.contains("sealed, 0% 0/1") && text.contains(line), "\(text)")
+            #expect(text.contains("sealed, 0% 0/1"), "\(text)")
+            #expect(text.contains(line), "\(text)")
         }
         let health = try await scene.larder("health").text
-        #expect(health.contains("('larder resume --queue default' or larder.queue_resume() resumes it)"), "\(health)")
+        #expect(health.contains("('larder resume --queue default' resumes it)"), "\(health)")
         _ = try await scene.larder("pause", "spring")
-        #expect(try await scene.larder("health").text.contains("('larder resume spring' or larder.batch_resume() "))
+        #expect(try await scene.larder("health").text.contains("('larder resume spring' resumes it)"))
         _ = try await scene.larder("resume", "--queue", "default")
         #expect(try await !scene.larder("status").text.contains("is paused"))
     }
@@ -76,7 +81,8 @@ struct HealthCommandTests {
             _ = try await scene.sql("SELECT count(*) FROM generate_series(10, 34) AS n, LATERAL larder.\(call) AS x")
         }
         let lines = try await scene.larder("status").lines.filter { $0.hasPrefix("queue q") || $0.contains(" more ") }
-        #expect(lines.count == 21 && lines.first?.hasPrefix("queue q10 is paused") == true, "\(lines)")
+        #expect(lines.count == 21, "\(lines)")
+        #expect(lines.first?.hasPrefix("queue q10 is paused") == true, "\(lines)")
         #expect(lines.last == "5 more queues wait; 'larder queue list' lists all", "\(lines)")
     }
 
@@ -85,7 +91,8 @@ struct HealthCommandTests {
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))
         let path = scene.directory.file("larder.prom")
         let outcome = try await scene.larder("metrics", "--textfile", path)
-        #expect(outcome.code == 0 && outcome.text.isEmpty, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.text.isEmpty, "\(outcome.errorText)")
         let text = try String(contentsOfFile: path, encoding: .utf8)
         #expect(text.contains("\nlarder_queue_open_items{queue=\"default\"} 1\n"), "\(text)")
         #expect(try await scene.larder("metrics").text.contains("\nlarder_workers 0\n"))
@@ -98,11 +105,11 @@ struct HealthCommandTests {
 
     @Test func `unprintable characters of labels are shown as their code`() async throws {
         let scene = try await Scene()
-        _ = try await scene.larder("enqueue", "--batch", "a\u{1B}[2J\u{202E}b\"c", "http://a.example/1")
-        _ = try await scene.larder("cancel", "a\u{1B}[2J\u{202E}b\"c")
+        _ = try await scene.larder("enqueue", "--batch", "a\u{2066}b\"c", "http://a.example/1")
+        _ = try await scene.larder("cancel", "a\u{2066}b\"c")
         let text = try await scene.larder("metrics").text
-        #expect(text.contains(#"{batch="a\\u{1B}[2J\\u{202E}b\"c",outcome="cancelled"} 1"#), "\(text)")
-        #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
+        #expect(text.contains(#"{batch="a\\u{2066}b\"c",outcome="cancelled"} 1"#), "\(text)")
+        #expect(!text.contains("\u{2066}"))
         let checked = try await RunningCommand(
             "/usr/bin/promtool", ["check", "metrics"], environment: [:], input: Array(text.utf8)
         ).outcome()
@@ -137,14 +144,20 @@ struct HealthCommandTests {
             let outcome = try await scene.larder("work", "--drain", "--log-format", "json", "--log-level", level)
             let lines = try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
             for line in lines where line["event"] as? String == "completed" {
-                #expect(line["job"] is Int && line["batch"] is Int && line["worker"] is Int && line["fetch_ms"] is Int)
+                #expect(line["job"] is Int)
+                #expect(line["batch"] is Int)
+                #expect(line["worker"] is Int)
+                #expect(line["fetch_ms"] is Int)
             }
             return lines.compactMap { $0["event"] as? String }
         }
         let all = try await events("debug")
-        #expect(all.count { $0 == "completed" } == 2 && all.contains("claimed"))
+        #expect(all.count { $0 == "completed" } == 2)
+        #expect(all.contains("claimed"))
         let some = try await events("info")
-        #expect(some.count { $0 == "completed" } == 1 && some.contains("started") && !some.contains("claimed"))
+        #expect(some.count { $0 == "completed" } == 1)
+        #expect(some.contains("started"))
+        #expect(!some.contains("claimed"))
         #expect(try await events("error") == ["completed"])
     }
 
@@ -204,7 +217,8 @@ struct HealthCommandTests {
         func manager(_ socket: String?) -> ServiceManager? {
             ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? socket : nil }
         }
-        #expect(manager(nil) == nil && manager("relative") == nil)
+        #expect(manager(nil) == nil)
+        #expect(manager("relative") == nil)
         #expect(manager("/" + String(repeating: "x", count: 200)) == nil)
         #expect(manager("@larder-test") != nil)
     }

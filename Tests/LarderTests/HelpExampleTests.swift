@@ -1,6 +1,8 @@
 import Testing
 
-@testable import larder
+@testable import CommandLine
+@testable import Commands
+@testable import Lab
 
 struct HelpExampleTests {
     /// The words of a command line; single quotes keep spaces.
@@ -17,13 +19,18 @@ struct HelpExampleTests {
         return words
     }
 
-    @Test(arguments: CommandTable.all.map(\.name))
-    func `every command has examples that the option parser accepts`(name: String) throws {
-        let command = try #require(CommandTable.all.first { $0.name == name })
-        #expect(!command.examples.isEmpty)
-        for example in command.examples where example.hasPrefix("larder ") {
-            let (found, rest) = try CommandTable.find(words(String(example.dropFirst(7))))
-            #expect(found.name == name, "\(example)")
+    @Test(arguments: [CommandTable.larder, .lab])
+    func `every command has examples that the option parser accepts`(table: CommandTable) throws {
+        for command in table.all {
+            #expect(!command.examples.isEmpty)
+            try expectAccepted(command, in: table)
+        }
+    }
+
+    private func expectAccepted(_ command: Command, in table: CommandTable) throws {
+        for example in command.examples where example.hasPrefix(table.program + " ") {
+            let (found, rest) = try table.find(words(String(example.dropFirst(table.program.count + 1))))
+            #expect(found.name == command.name, "\(example)")
             _ = try Arguments(rest, options: found.options + CommandTable.commonOptions, environment: [:])
         }
     }

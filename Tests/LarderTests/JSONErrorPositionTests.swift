@@ -1,6 +1,6 @@
 import Testing
 
-@testable import larder
+@testable import Commands
 
 struct JSONErrorPositionTests {
     @Test(arguments: [

@@ -14,10 +14,12 @@ struct JSONLogTests {
         scene.origin.on("/broken.avif", .body(image))
         let outcome = try await scene.larder(
             "run", "--json", "--verbose", "--log-format", "json", scene.origin.url("/broken.avif"))
-        #expect(outcome.code == 1 && outcome.text.contains("1001"), "\(outcome.text)")
+        #expect(outcome.code == 1, "\(outcome.text)")
+        #expect(outcome.text.contains("1001"), "\(outcome.text)")
         let lines = outcome.errorText.split(separator: "\n").map(String.init)
         let events = lines.compactMap { try? fields($0) }
-        #expect(!events.isEmpty && events.count == lines.count, "\(outcome.errorText)")
+        #expect(!events.isEmpty, "\(outcome.errorText)")
+        #expect(events.count == lines.count, "\(outcome.errorText)")
     }
 
     @Test func `each line that a worker writes to standard error is an event`() async throws {
@@ -30,13 +32,15 @@ struct JSONLogTests {
             var command = scene.larder(["work", "--drain", "--log-format", "json"] + arguments)
             command.environment["LARDER_SLOT"] = "3"
             let outcome = try await command.run()
-            #expect(outcome.code == 1 && outcome.text.isEmpty, "\(outcome.text)")
+            #expect(outcome.code == 1, "\(outcome.text)")
+            #expect(outcome.text.isEmpty, "\(outcome.text)")
             return try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
         }
         let worked = try await events("--listen", "127.0.0.1:0")
         for name in ["started", "listening", "completed", "held", "ended"] {
             let event = try #require(worked.first { $0["event"] as? String == name }, "\(name)")
-            #expect(event["time"] is String && event["level"] is String)
+            #expect(event["time"] is String)
+            #expect(event["level"] is String)
         }
         let failed = worked.first { $0["event"] as? String == "completed" }
         #expect(failed?["origin"] as? String == "http://127.0.0.1:\(scene.origin.port)")
@@ -58,15 +62,18 @@ struct JSONLogTests {
             var command = scene.larder(["work", "--drain"] + words)
             command.environment["LARDER_LOG_FORMAT"] = variable
             let outcome = try await command.run()
-            #expect(outcome.code == 2 && outcome.text.isEmpty)
+            #expect(outcome.code == 2)
+            #expect(outcome.text.isEmpty)
             let event = try fields(outcome.errorText)
-            #expect(event["event"] as? String == "error" && event["level"] as? String == "error")
+            #expect(event["event"] as? String == "error")
+            #expect(event["level"] as? String == "error")
             #expect((event["message"] as? String)?.contains(reason) == true, "\(outcome.errorText)")
         }
         // Text precedes the file, and a format that there is not is refused in text.
         for format in ["text", "xml"] {
             let outcome = try await scene.larder("work", "--config", good, "--log-format", format, "--slots", "0")
-            #expect(outcome.code == 2 && outcome.errorText.hasPrefix("larder: "), "\(outcome.errorText)")
+            #expect(outcome.code == 2, "\(outcome.errorText)")
+            #expect(outcome.errorText.hasPrefix("larder: "), "\(outcome.errorText)")
         }
     }
 
@@ -82,7 +89,9 @@ struct JSONLogTests {
         #expect(line["status"] as? Int == 404)
         #expect(line["error"] as? String == "SDWebImageErrorDomain 2001")
         #expect((line["message"] as? String)?.contains("404") == true, "\(line)")
-        #expect(line["attempt"] as? Int == 1 && line["job"] is Int && line["fetch_ms"] is Int, "\(line)")
+        #expect(line["attempt"] as? Int == 1, "\(line)")
+        #expect(line["job"] is Int, "\(line)")
+        #expect(line["fetch_ms"] is Int, "\(line)")
         #expect(events.allSatisfy { $0["time"] is String && $0["level"] is String })
         #expect(!outcome.errorText.contains("s3cret"))
     }

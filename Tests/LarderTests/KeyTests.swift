@@ -34,7 +34,10 @@ struct KeyTests {
         var command = LarderCommand("key")
         command.arguments += arguments
         let outcome = try await command.run()
-        #expect(outcome.code == 0 && outcome.errorText == "", "\(outcome.errorText)")
+        let warnings = outcome.errorText.split(separator: "\n")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(warnings.count <= 1, "\(outcome.errorText)")
+        #expect(warnings.allSatisfy { $0.hasPrefix("larder: an app escapes this URL") }, "\(outcome.errorText)")
         return try outcome.lines.map { line in
             #expect(try Set(fields(line).keys) == ["variant", "key", "file"])
             return try JSONDecoder().decode(Line.self, from: Data(line.utf8))
@@ -87,6 +90,39 @@ struct KeyTests {
                 expectSame(line.key, one.expected, "\(one.key) + \(suffix)")
             }
         }
+    }
+
+    @Test func `key has the rules of iOS 17 and of iOS 27`() async throws {
+        let key = "https://h/a%20b|c.jpg"
+        for (options, expected) in [
+            ([], "https://h/a%2520b%7Cc-T.jpg"), (["--url-rules", "ios17"], "https://h/a%2520b%7Cc-T.jpg"),
+            (["--url-rules", "ios27"], "https://h/a%20b%7Cc-T.jpg"),
+        ] {
+            #expect(try await lines(options + ["--suffix", "T", key]).map(\.key) == [key, expected])
+        }
+        let outcome = try await LarderCommand("key", "--url-rules", "ios16", key).run()
+        #expect(outcome.code == 2)
+        #expect(outcome.errorText.contains("--url-rules: 'ios16' is not one of ios17, ios27"))
+    }
+
+    @Test func `key warns once of a URL that an app escapes`() async throws {
+        let keys = ["http://h/plain.png", "http://bücher.de/ä 1.png?sig=secret", "http://h/b[1].png", "not a URL ä"]
+        let outcome = try await LarderCommand("key", keys[0], keys[1], keys[2], keys[3]).run()
+        #expect(
+            outcome.errorText == """
+                larder: an app escapes this URL and asks for another key, \
+                'http://xn--bcher-kva.de/%C3%A4%201.png?sig=***' instead of 'http://bücher.de/ä 1.png?sig=***'; \
+                --escape-urls takes the app's
+
+                """)
+        let escaped = try await LarderCommand("key", "--escape-urls", keys[0], keys[1], keys[2], keys[3]).run()
+        #expect(escaped.errorText == "")
+        let found = try escaped.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)).key }
+        #expect(
+            found == [
+                "http://h/plain.png", "http://xn--bcher-kva.de/%C3%A4%201.png?sig=secret", "http://h/b%5B1%5D.png",
+                "not a URL ä",
+            ])
     }
 
     @Test func `key prints the original, each variant and each suffix per key`() async throws {
@@ -142,13 +178,16 @@ struct KeyTests {
         #expect(outcome.code == 1, "one file is missing")
         #expect(outcome.lines.count == cases.count + 3)
         let missing = try JSONDecoder().decode(ErrorLine.self, from: Data(outcome.lines[0].utf8)).error
-        #expect(missing.kind == "LarderErrorDomain 2" && missing.message.contains("missing"))
+        #expect(missing.kind == "LarderErrorDomain 2")
+        #expect(missing.message.contains("missing"))
         let found = try outcome.lines.dropFirst().map(fields)
         for line in found { #expect(Set(line.keys) == ["path", "format", "sdImageFormat"]) }
-        #expect(found[0]["format"] as? String == "undefined" && found[0]["sdImageFormat"] as? Int == -1)
+        #expect(found[0]["format"] as? String == "undefined")
+        #expect(found[0]["sdImageFormat"] as? Int == -1)
         #expect(found[1]["format"] as? String == "svg")
         for (line, one) in zip(found.dropFirst(2), cases) {
-            #expect(line["format"] as? String == one.1 && line["sdImageFormat"] as? Int == one.2, "\(one.0)")
+            #expect(line["format"] as? String == one.1, "\(one.0)")
+            #expect(line["sdImageFormat"] as? Int == one.2, "\(one.0)")
         }
     }
 }

@@ -27,7 +27,7 @@ struct LocalFaultTests {
             var request = EnqueueRequest(urls: urls, batch: "b")
             request.maxAttempts = 1
             request.context = context
-            _ = try await scene.queue.enqueue(request)
+            _ = try await scene.queue.producer.enqueue(request)
         }
         try await enqueue(200, "bad", context: #"{"credentials": "cdn"}"#)
         try await enqueue(50, "good", context: nil)
@@ -36,12 +36,12 @@ struct LocalFaultTests {
             await sick.reaches { _ in
                 scene.holds(
                     """
-                    (SELECT count(*) FROM larder.record WHERE outcome = 1) = 50
+                    (SELECT count(*) FROM larder.record WHERE outcome = 'succeeded') = 50
                     AND (SELECT count(*) = 200 AND count(DISTINCT run_at) > 100 FROM larder_data.scheduled)
                     """)
             }, "\(text(sick))")
         #expect(scene.origin.requests.allSatisfy { $0.target.hasPrefix("/good/") })
-        let batch = try await scene.queue.progress(of: .name("b"))
+        let batch = try await scene.queue.reports.progress(of: .name("b"))
         #expect(batch.open == 200 && batch.retries == 0)
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.job WHERE attempt = 0") == "200")
         #expect(try await scene.sql("SELECT count(*) FROM larder.held_origin") == "0")
@@ -63,7 +63,9 @@ struct LocalFaultTests {
         _ = try await scene.sql("UPDATE larder_data.scheduled SET run_at = now()")
         let healthy = try work(scene, options: ["--credentials", profiles])
         #expect(
-            await healthy.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 1) = 250") },
+            await healthy.reaches { _ in
+                scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 'succeeded') = 250")
+            },
             "\(text(healthy))")
         healthy.signal(SIGTERM)
         #expect(await healthy.outcome().code == 0)
@@ -85,7 +87,7 @@ struct LocalFaultTests {
             let urls = try (0..<count).map { try scene.serve("plain.jpg", at: "/\(path)/\($0).jpg") }
             var request = EnqueueRequest(urls: urls, batch: path)
             request.maxAttempts = 1
-            _ = try await scene.queue.enqueue(request)
+            _ = try await scene.queue.producer.enqueue(request)
         }
         func readiness() async throws -> ListeningWorker.Page { try await ListeningWorker.get(port, "/readyz") }
         func isSick() async throws -> Double? {
@@ -97,26 +99,30 @@ struct LocalFaultTests {
         #expect(try await readiness().status == 200)
         #expect(try await isSick() == 0)
 
-        // Enough for probes and for the database, and for a download, too.
+        // Enough for probes and for the database, and for a download, too. What was open for a moment when the limit
+        // was set counts as free later, so the limit is set again.
         try await Self.leaveDescriptors(8, to: worker.processID)
         try await jobs(20, "during")
         #expect(
             try await reached {
+                try await Self.leaveDescriptors(8, to: worker.processID)
                 let page = try await readiness()
                 return page.status == 503 && page.text.contains("local fault: the process has too many open files")
             }, "\(text(worker))")
         #expect(try await isSick() == 1)
         let health = "EXISTS (SELECT FROM larder.health WHERE detail LIKE '%too many open files%')"
         #expect(await worker.reaches { _ in scene.holds(health) })
-        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job WHERE attempt = 0") == "20")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job WHERE attempt > 0") == "0")
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.job_attempt") == "0")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.record WHERE outcome <> 'succeeded'") == "0")
         #expect(try await scene.sql("SELECT count(*) FROM larder.held_origin") == "0")
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.blocklist") == "0")
-        #expect(scene.origin.requests.count == 1)
 
         try await Self.limitDescriptors(1024, of: worker.processID)
         #expect(
-            await worker.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 1) = 21") })
+            await worker.reaches { _ in
+                scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 'succeeded') = 21")
+            })
         #expect(try await reached { try await readiness().status == 200 })
         #expect(try await isSick() == 0)
         #expect(await worker.reaches { _ in !scene.holds(health) })
@@ -148,12 +154,14 @@ struct LocalFaultTests {
         #expect(await sick.reaches { _ in text(sick).contains("event=started") }, "\(text(sick))")
         var request = EnqueueRequest(urls: urls, batch: "b")
         request.maxAttempts = 1
-        _ = try await scene.queue.enqueue(request)
+        _ = try await scene.queue.producer.enqueue(request)
         #expect(await sick.reaches { _ in text(sick).contains("event=local_fault error=") }, "\(text(sick))")
         #expect(text(sick).contains("no interface has a route"), "\(text(sick))")
         let healthy = try work(scene)
         #expect(
-            await healthy.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 1) = 60") })
+            await healthy.reaches { _ in
+                scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 'succeeded') = 60")
+            })
         #expect(try await scene.sql("SELECT count(*) FROM larder.held_origin") == "0")
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.blocklist") == "0")
         for worker in [sick, healthy] { worker.signal(SIGTERM) }
@@ -171,7 +179,7 @@ struct LocalFaultTests {
             """
         let sick = try work(scene, in: ["/usr/bin/unshare", "-n", "--", "/bin/sh", "-c", network, "sh"])
         #expect(await sick.reaches { _ in text(sick).contains("event=started") }, "\(text(sick))")
-        _ = try await scene.queue.enqueue(
+        _ = try await scene.queue.producer.enqueue(
             EnqueueRequest(urls: (1...40).map { "http://8.8.8.8/\($0).jpg" }, batch: "b"))
         #expect(await sick.reaches { _ in text(sick).contains("event=local_fault error=") }, "\(text(sick))")
         #expect(text(sick).contains("the gateway 192.0.2.9 does not answer"), "\(text(sick))")

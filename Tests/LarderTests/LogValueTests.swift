@@ -1,6 +1,6 @@
 import Testing
 
-@testable import larder
+@testable import Terminal
 
 /// Values in log lines.
 struct LogValueTests {

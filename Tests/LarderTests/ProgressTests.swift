@@ -4,7 +4,8 @@ import JobQueue
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Commands
+@testable import Terminal
 
 /// The line of progress: what it says at which width, its rate, and how it is drawn on a terminal.
 @Suite(.timeLimit(.minutes(5)))
@@ -40,7 +41,7 @@ struct ProgressTests {
         let scene = try await Scene()
         let name = "products-of-the-summer-sale-in-europe"
         _ = try await scene.larder(["enqueue", "--batch", name] + (1...600).map { "http://a.example/\($0)" }).run()
-        let progress = try await scene.queue.progress(of: .name(name))
+        let progress = try await scene.queue.reports.progress(of: .name(name))
         func text(_ width: Int?, rate: Double = 12.34) -> String {
             ProgressText.status(progress, rate: rate, width: width)
         }
@@ -49,11 +50,12 @@ struct ProgressTests {
         #expect(text(20, rate: 0) == "… (1): sealed, 0%\n")
         #expect(text(nil) == "\(name) (1): sealed, 0% 0/600, 12.3/s, 48s left\n")
         _ = try await scene.larder("pause", name)
-        let paused = try await scene.queue.progress(of: .name(name))
+        let paused = try await scene.queue.reports.progress(of: .name(name))
         #expect(ProgressText.status(paused, rate: 0, width: 39) == "products-of-the-… (1): paused, 0% 0/600\n")
         let errors = "errors: 3 × SDWebImageErrorDomain"
         #expect(TerminalCells.shortened(errors + " 2001", 36) == errors + "…")
-        #expect(TerminalCells.shortened("写真写真", 5) == "写真…" && TerminalCells.shortened("写真", 4) == "写真")
+        #expect(TerminalCells.shortened("写真写真", 5) == "写真…")
+        #expect(TerminalCells.shortened("写真", 4) == "写真")
 
         _ = try await scene.larder("cancel", name)
         let watched = try await RunningCommand(
@@ -68,7 +70,8 @@ struct ProgressTests {
 
     @Test func `widths are cells of the terminal`() {
         #expect(TerminalCells.count("写a\u{301}😀") == 5)
-        #expect(TerminalCells.prefix("写真a", 3) == "写" && TerminalCells.prefix("写真a", 5) == "写真a")
+        #expect(TerminalCells.prefix("写真a", 3) == "写")
+        #expect(TerminalCells.prefix("写真a", 5) == "写真a")
         let wide = ProgressLine(done: 1, total: 2, notes: ["写真写真"])
         #expect(wide.text(width: 17) == "50% 1/2, 写真写真")
         #expect(wide.text(width: 16) == "50% 1/2")
@@ -111,7 +114,8 @@ struct ProgressTests {
         // After 30 s without progress little is left of it.
         var now = 0.0
         for second in 101...130 { now = rate.update(count, at: start + .seconds(second)) ?? -1 }
-        #expect(now > 0 && now < 1)
+        #expect(now > 0)
+        #expect(now < 1)
         let again = rate.update(count, at: start + .seconds(130))
         #expect(again == now)
     }

@@ -35,7 +35,8 @@ struct RefusalLogTests {
         for path in direct.indices.map({ "/direct\($0)" }) + led.indices.map({ "/led\($0)" }) {
             let own = events.filter { ($0["url"] as? String)?.hasSuffix(path) == true }
             #expect(own.count == 1, "\(path)")
-            #expect(own.first?["event"] as? String == "completed" && own.first?["decision"] as? String == "failed")
+            #expect(own.first?["event"] as? String == "completed")
+            #expect(own.first?["decision"] as? String == "failed")
             #expect(own.first?["error"] as? String == "LarderErrorDomain 101", "\(path): \(own)")
         }
         // Only the redirecting URLs were requested, once each.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Reports for other programs: CSV, JUnit and mail.
+/// Reports for other programs: CSV and mail.
 @Suite(.timeLimit(.minutes(5)))
 struct ReportFormatTests {
     /// A batch with an image and its variant, a missing image, and a text that is not a URL.
@@ -36,26 +36,8 @@ struct ReportFormatTests {
             """
         #expect(try await SystemTool.run(["python3", "-c", advice, file]).hasPrefix(Self.adviceOnMissing))
         let refused = try await scene.larder("report", "b", "--format", "csv", "--files")
-        #expect(refused.code == 2 && refused.errorText.contains("--files is for the formats text and json"))
-    }
-
-    @Test func `JUnit has a case per item, and its counts fit`() async throws {
-        let scene = try await Self.batch("a<b")
-        let file = scene.directory.file("b.xml")
-        #expect(try await scene.larder("report", "a<b", "--format", "junit", "-o", file).code == 0)
-        let script = """
-            import sys, xml.etree.ElementTree as tree
-            suite = tree.parse(sys.argv[1]).getroot().find("testsuite")
-            cases = suite.findall("testcase")
-            failures = {case.find("failure").get("type"): case.find("failure").text
-                for case in cases if case.find("failure") is not None}
-            print(suite.get("name"), suite.get("tests"), suite.get("failures"), len(cases), sorted(failures))
-            print(failures["SDWebImageErrorDomain 2001"].splitlines()[-1].replace(". ", ": "))
-            """
-        let found = try await SystemTool.run(["python3", "-c", script, file])
-        #expect(
-            found.contains("a<b (1) 3 2 3 ['SDWebImageErrorDomain 1000', 'SDWebImageErrorDomain 2001']"), "\(found)")
-        #expect(found.contains(Self.adviceOnMissing), "\(found)")
+        #expect(refused.code == 2)
+        #expect(refused.errorText.contains("--files is for the formats text and json"))
     }
 
     /// What the text report and the page say of a 404, too.
@@ -81,8 +63,10 @@ struct ReportFormatTests {
         #expect(lines.dropFirst().first?.hasPrefix("1 of 3 images, 2 failed, 1 variant each, ") == true, "\(lines)")
         #expect(lines.last == "[('report.html', True)]", "\(lines)")
         let both = try await scene.larder("report", "Frühling", "--mail", "a@b", "--format", "csv")
-        #expect(both.code == 2 && both.errorText.contains("no --format"))
+        #expect(both.code == 2)
+        #expect(both.errorText.contains("no --format"))
         let forged = try await scene.larder("report", "Frühling", "--mail", "a@b\nBcc: c@d")
-        #expect(forged.code == 2 && forged.errorText.contains("is not a mail address"))
+        #expect(forged.code == 2)
+        #expect(forged.errorText.contains("is not a mail address"))
     }
 }

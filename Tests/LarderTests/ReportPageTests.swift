@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import larder
+@testable import Commands
 
 /// `larder report --format html`: one file that needs no other file.
 @Suite(.timeLimit(.minutes(5)))
@@ -15,14 +15,18 @@ struct ReportPageTests {
         let outcome = try await scene.larder("report", "</title><b>&\"", "--format", "html")
         #expect(outcome.code == 0)
         let page = outcome.text
-        #expect(page.hasPrefix("<!doctype html>") && page.hasSuffix("</html>\n"))
+        #expect(page.hasPrefix("<!doctype html>"))
+        #expect(page.hasSuffix("</html>\n"))
         #expect(page.contains("<title>Batch &lt;/title&gt;&lt;b&gt;&amp;&quot; (1)</title>"))
-        #expect(!page.contains("<script>alert") && page.matches(of: /<script/).count == 2, "its data and its script")
-        #expect(!page.contains("src=\"http") && !page.contains("href=\"http"), "nothing is loaded from elsewhere")
+        #expect(!page.contains("<script>alert"), "its data and its script")
+        #expect(page.matches(of: /<script/).count == 2, "its data and its script")
+        #expect(!page.contains("src=\"http"), "nothing is loaded from elsewhere")
+        #expect(!page.contains("href=\"http"), "nothing is loaded from elsewhere")
         #expect(page.contains("<span class=\"state warn\">finished</span>"))
         let times = page.matches(of: /<time datetime="[^"]+" title="[^"]+">\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/)
         #expect(times.count == 4, "opened, finished, and the beginning of two charts")
-        #expect(page.contains("1 of 2 images, 1 failed, 1 variant each, ") && page.contains("HTTP status 404"))
+        #expect(page.contains("1 of 2 images, 1 failed, 1 variant each, "))
+        #expect(page.contains("HTTP status 404"))
         for summary in [/Slowest jobs: the slowest took \d[^<]*/, /Largest downloads: the largest has \d[^<]*/] {
             let part = try #require(page.firstMatch(of: summary))
             #expect(page[..<part.range.lowerBound].hasSuffix("<details class=\"part\"><summary>"), "\(part.output)")
@@ -92,15 +96,18 @@ struct ReportPageTests {
             "run", "--batch", "b", "--variant", Variants.small, "--variant", Variants.outside, url)
         let page = try await scene.larder("report", "b", "--format", "html").text
         let (data, items, pictures) = try Self.data(of: page)
-        #expect(data.names == ["small", "outside"] && pictures.count == 2)
+        #expect(data.names == ["small", "outside"])
+        #expect(pictures.count == 2)
         #expect(data.errors.contains { $0.contains("LarderErrorDomain 401") }, "of the variant")
         let item = try #require(items.first)
-        #expect(item[0] as? String == url && item[1] as? Int == 1)
+        #expect(item[0] as? String == url)
+        #expect(item[1] as? Int == 1)
         #expect((item[4] as? String)?.isEmpty == false, "a ThumbHash")
         #expect((item[5] as? String)?.firstMatch(of: /^#[0-9a-f]{6}$/) != nil, "the dominant colour")
         for picture in pictures {
             let image = try #require((picture[2] as? String).flatMap { Data(base64Encoded: $0) })
-            #expect(image.prefix(4) == Data("RIFF".utf8) && image.count <= 6_144)
+            #expect(image.prefix(4) == Data("RIFF".utf8))
+            #expect(image.count <= 6_144)
         }
         let none = try await scene.larder("report", "b", "--format", "html", "--thumbnails", "0").text
         #expect(try Self.data(of: none).pictures.isEmpty)
@@ -112,12 +119,15 @@ struct ReportPageTests {
         _ = try await scene.larder("enqueue", "--batch", "b", "nonsense")
         let file = scene.directory.file("b.html")
         let outcome = try await scene.larder("report", "b", "--format", "html", "-o", file)
-        #expect(outcome.code == 0 && outcome.text.isEmpty, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.text.isEmpty, "\(outcome.errorText)")
         let page = try String(contentsOfFile: file, encoding: .utf8)
-        #expect(page.contains("The URL is empty or malformed") && page.contains("0 of 1 image, 1 failed"))
+        #expect(page.contains("The URL is empty or malformed"))
+        #expect(page.contains("0 of 1 image, 1 failed"))
         _ = try await scene.sql("SELECT larder.batch_open('none')")
         let empty = try await scene.larder("report", "none", "--format", "html").text
-        #expect(empty.contains("No image has been enqueued in this batch yet") && empty.hasSuffix("</html>\n"))
+        #expect(empty.contains("No image has been enqueued in this batch yet"))
+        #expect(empty.hasSuffix("</html>\n"))
         #expect(try await Self.faults(empty, in: scene) == "")
     }
 
@@ -128,14 +138,19 @@ struct ReportPageTests {
             _ = try await scene.larder(["run", "--batch", "nightly"] + urls).run()
         }
         let second = try await scene.larder("report", "nightly", "--format", "html").text
-        #expect(second.contains("Compared with nightly@1, ") && second.contains(">median of a job</td>"))
+        #expect(second.contains("Compared with nightly@1, "))
+        #expect(second.contains(">median of a job</td>"))
         #expect(try await !scene.larder("report", "nightly@1", "--format", "html").text.contains("Compared with"))
         let both = try await scene.larder("report", "--since", "1h", "--format", "html").text
-        #expect(both.contains("<h1>Batches of the last 1h</h1>") && both.contains("2 of 3 images, 1 failed"))
+        #expect(both.contains("<h1>Batches of the last 1h</h1>"))
+        #expect(both.contains("2 of 3 images, 1 failed"))
         let lines = try await scene.larder("report", "--since", "1h", "--json").lines.map(fields)
-        #expect(lines.map { $0["batchID"] as? Int } == [1, 2, nil] && lines.last?["batches"] as? [Int] == [1, 2])
-        #expect(lines.last?["total"] as? Int == 3 && lines.last?["statistics"] is [String: Any])
+        #expect(lines.map { $0["batchID"] as? Int } == [1, 2, nil])
+        #expect(lines.last?["batches"] as? [Int] == [1, 2])
+        #expect(lines.last?["total"] as? Int == 3)
+        #expect(lines.last?["statistics"] is [String: Any])
         let refused = try await scene.larder("report", "nightly", "--since", "1h")
-        #expect(refused.code == 2 && refused.errorText.contains("exclude each other"))
+        #expect(refused.code == 2)
+        #expect(refused.errorText.contains("exclude each other"))
     }
 }

@@ -40,7 +40,8 @@ struct RunTests {
         var files: [String] = []
         for (name, url) in zip(images, urls) {
             let job = try lines.job(url)
-            #expect(job.outcome == "succeeded" && job.error == nil)
+            #expect(job.outcome == "succeeded")
+            #expect(job.error == nil)
             let original = try #require(job.original)
             #expect(original.key == url)
             let served = try TestImage.bytes(name)
@@ -75,6 +76,30 @@ struct RunTests {
         let paths = [job.original?.path] + job.variants.map(\.path)
         #expect(named.map { $0["key"] as? String } == keys)
         #expect(named.map { "default/" + ($0["file"] as? String ?? "") } == paths)
+    }
+
+    @Test func `run --escape-urls stores under the key that an app asks for`() async throws {
+        let scene = try await Scene()
+        let escaped = try scene.serve("plain.jpg", at: "/bild-%C3%A4%201.jpg")
+        let given = escaped.replacing("%C3%A4%20", with: "ä ")
+        let outcome = try await scene.larder("run", "--json", "--escape-urls", given)
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText == "", "\(outcome.errorText)")
+        #expect(try RunLines(outcome).job(escaped).original?.key == escaped)
+    }
+
+    @Test func `enqueue warns of the first URL that an app asks for under another key`() async throws {
+        let scene = try await Scene()
+        let list =
+            scene.origin.url("/plain.jpg") + "\n" + scene.origin.url("/ä.jpg") + "\n" + scene.origin.url("/ö.jpg")
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(list.utf8, to: "urls.txt")
+        let outcome = try await scene.larder("enqueue", "--from", file, "--batch", "b")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText.split(separator: "\n").count == 1, "\(outcome.errorText)")
+        #expect(outcome.errorText.contains("urls.txt:2: an app escapes this URL"))
+        #expect(outcome.errorText.contains("'\(scene.origin.url("/%C3%A4.jpg"))'"))
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job WHERE url LIKE '%/ö.jpg'") == "1")
     }
 
     @Test func `a second run uses cached images and retries URLs that never block`() async throws {
@@ -167,13 +192,15 @@ struct RunTests {
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
         let outcome = try await scene.larder("run", good, scene.origin.url("/missing.jpg"))
         #expect(outcome.code == 1)
-        #expect(outcome.text.contains("total: 2") && outcome.text.contains("succeeded: 1"))
+        #expect(outcome.text.contains("total: 2"))
+        #expect(outcome.text.contains("succeeded: 1"))
         let cause = "  1 × SDWebImageErrorDomain 2001: The origin answered with HTTP status 404\n    The image is not"
         #expect(outcome.text.contains(cause))
         // The same causes as in the report, of one batch or of several.
         #expect(try await scene.larder("report", "1").text.contains(cause))
         #expect(try await scene.larder("report", "--since", "1d").text.contains(cause))
-        #expect(outcome.errorText.contains("/missing.jpg") && outcome.errorText.contains("SDWebImageErrorDomain 2001"))
+        #expect(outcome.errorText.contains("/missing.jpg"))
+        #expect(outcome.errorText.contains("SDWebImageErrorDomain 2001"))
         #expect(!outcome.text.contains("{"))
     }
 

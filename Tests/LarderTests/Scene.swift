@@ -84,7 +84,7 @@ final class Scene: Sendable {
         // From the start: between two statements a busy machine may stand still for longer than a short lease.
         let short = try await sql("SELECT lease_ms FROM larder_data.settings") ?? ""
         _ = try await sql("UPDATE larder_data.settings SET lease_ms = 3600000")
-        let worker = try await queue.startWorker(
+        let worker = try await queue.workers.start(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: slots))
         _ = try await sql("UPDATE larder_data.settings SET lease_ms = \(short)")
         return worker
@@ -114,19 +114,36 @@ final class Scene: Sendable {
         }
     }
 
+    /// A session of psql that runs a statement in a transaction, which stays open until `release`.
+    func holding(_ statement: String) throws -> RunningCommand {
+        try RunningCommand(
+            "/usr/bin/psql",
+            ["-X", "-v", "ON_ERROR_STOP=1", "-c", "BEGIN; \(statement); SELECT pg_sleep(3600)", database.url],
+            environment: [:])
+    }
+
+    /// Rolls back the transaction of `holding`. A server does not notice that the client of a sleeping session has gone.
+    func release(_ holder: RunningCommand) async throws {
+        _ = try await sql(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%pg_sleep(3600)%'
+            """)
+        _ = await holder.outcome()
+    }
+
     /// The violated invariants of the queue, and differences between progress and history.
     func faults() async throws -> [String] {
-        var faults = try await queue.check().map { "\($0.invariant): \($0.detail)" }
+        var faults = try await queue.reports.check().map { "\($0.invariant): \($0.detail)" }
         let difference = try await sql(
             """
             WITH history AS (
                 SELECT batch_id, outcome, items * (retried_as IS NULL)::int AS items, downloads, variants, bytes_in, bytes_out
                 FROM larder_data.job_history
-                UNION ALL SELECT batch_id, outcome, items, 0, 0, 0, 0 FROM larder_data.item_history WHERE retried_as IS NULL
             ), sums AS (
-                SELECT batch_id, coalesce(sum(items) FILTER (WHERE outcome = 1), 0) AS succeeded,
-                    coalesce(sum(items) FILTER (WHERE outcome = 2), 0) AS failed,
-                    coalesce(sum(items) FILTER (WHERE outcome = 3), 0) AS cancelled,
+                SELECT batch_id, coalesce(sum(items) FILTER (WHERE outcome = 'succeeded'), 0) AS succeeded,
+                    coalesce(sum(items) FILTER (WHERE outcome = 'failed'), 0) AS failed,
+                    coalesce(sum(items) FILTER (WHERE outcome = 'cancelled'), 0) AS cancelled,
                     sum(variants) AS variants, sum(bytes_out) AS bytes_out
                 FROM history GROUP BY batch_id
             )

@@ -20,7 +20,9 @@ struct ScheduleCommandTests {
         #expect(try await scene.sql("SELECT batch || succeeded FROM larder.progress") == "nightly1")
         #expect(try await scene.sql("SELECT meta ->> 'name' FROM larder.record") == "first")
         let line = try fields(try await scene.larder("schedule", "list", "--json").text)
-        #expect(line["lastURLs"] as? Int == 1 && line["missed"] as? Int == 0 && line["paused"] as? Bool == false)
+        #expect(line["lastURLs"] as? Int == 1)
+        #expect(line["missed"] as? Int == 0)
+        #expect(line["paused"] as? Bool == false)
         #expect(
             try await scene.larder("schedule", "list").text.hasPrefix(
                 "nightly: 0 2 * * * Europe/Berlin, 1 URL, next at "))
@@ -28,7 +30,8 @@ struct ScheduleCommandTests {
         #expect(try await scene.larder("schedule", "pause", "nightly").text == "schedule nightly: paused\n")
         #expect(try await scene.larder("schedule", "remove", "nightly").code == 0)
         let unknown = try await scene.larder("schedule", "remove", "nightly")
-        #expect(unknown.code == 1 && unknown.errorText.contains("unknown schedule \"nightly\""))
+        #expect(unknown.code == 1)
+        #expect(unknown.errorText.contains("unknown schedule \"nightly\""))
     }
 
     @Test func `the list says since when a schedule waits, for which batch, and how that ends`() async throws {
@@ -58,7 +61,8 @@ struct ScheduleCommandTests {
             (["--cron", "@daily"], "either --query or URLs"), (["http://a/1"], "--cron is required"),
         ] {
             let outcome = try await scene.larder(["schedule", "set", "s"] + words).run()
-            #expect(outcome.code != 0 && outcome.errorText.contains(reason), "\(outcome.errorText)")
+            #expect(outcome.code != 0, "\(outcome.errorText)")
+            #expect(outcome.errorText.contains(reason), "\(outcome.errorText)")
         }
         #expect(try await scene.sql("SELECT count(*) FROM larder.schedule") == "0")
     }

@@ -21,10 +21,13 @@ struct StoreOptionTests {
         #expect(run.code == 0, "\(run.errorText)")
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: scene.cache + "/default").first)
         let file = try status(scene.cache + "/default/" + name), directory = try status(scene.cache + "/default")
-        #expect(file.st_mode & 0o7777 == 0o640 && directory.st_mode & 0o7777 == 0o2750)
+        #expect(file.st_mode & 0o7777 == 0o640)
+        #expect(directory.st_mode & 0o7777 == 0o2750)
         if geteuid() == 0 {
             let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
-            #expect(file.st_uid == nobody && file.st_gid == 65534 && directory.st_uid == nobody)
+            #expect(file.st_uid == nobody)
+            #expect(file.st_gid == 65534)
+            #expect(directory.st_uid == nobody)
         }
     }
 
@@ -38,7 +41,8 @@ struct StoreOptionTests {
         ])
         command.arguments = ["run", "http://a.example/"] + options
         let outcome = try await command.run()
-        #expect(outcome.code == 2 && outcome.errorText.contains(options[0]), "\(outcome.errorText)")
+        #expect(outcome.code == 2, "\(outcome.errorText)")
+        #expect(outcome.errorText.contains(options[0]), "\(outcome.errorText)")
     }
 
     @Test func `a file in a fallback cache spares the download`() async throws {
@@ -67,7 +71,8 @@ struct StoreOptionTests {
         ).outcome()
         #expect(outcome.code == 1, "\(outcome.text) \(outcome.errorText)")
         let error = try fields(try #require(outcome.lines.last))["error"] as? [String: Any]
-        #expect(error?["domain"] as? String == "LarderErrorDomain" && error?["code"] as? Int == 403, "\(outcome.text)")
+        #expect(error?["domain"] as? String == "LarderErrorDomain", "\(outcome.text)")
+        #expect(error?["code"] as? Int == 403, "\(outcome.text)")
         #expect(!FileManager.default.fileExists(atPath: directory.file("out")))
     }
 }

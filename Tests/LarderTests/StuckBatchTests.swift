@@ -22,7 +22,8 @@ struct StuckBatchTests {
     private func run(_ section: Int) async throws -> [String] {
         let text = try #require(sections[section].firstMatch(of: /```sql\n((?s).*?)```/)).1
         let outcome = try await scene.psql(String(text))
-        #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText.isEmpty, "\(outcome.errorText)")
         return outcome.text.split(separator: "\n").filter { $0.contains("|") }.map { line in
             line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
                 .joined(separator: " ")
@@ -32,11 +33,12 @@ struct StuckBatchTests {
     /// Runs the calls that the table has for what was seen, and reads the views that it names.
     private func act(on seen: String, job: Int64? = nil) async throws {
         let row = try #require(sections[0].split(separator: "\n").first { $0.hasPrefix("| \(seen) |") }, "\(seen)")
-        let names = row.dropFirst(seen.count + 2).matches(of: /`(larder\.[^`]+)`/).map { String($0.1) }
+        let names = row.dropFirst(seen.count + 2).matches(of: /`((?:CALL )?larder\.[^`]+)`/).map { String($0.1) }
         try #require(!names.isEmpty)
         for name in names {
             let call = job.map { name.replacing("(job)", with: "(\($0))") } ?? name
-            let outcome = try await scene.psql(call.contains("(") ? "SELECT \(call)" : "TABLE \(call)")
+            let verb = call.hasPrefix("CALL ") ? "" : call.contains("(") ? "SELECT " : "TABLE "
+            let outcome = try await scene.psql(verb + call)
             #expect(outcome.code == 0, "\(call): \(outcome.errorText)")
         }
     }
@@ -44,19 +46,19 @@ struct StuckBatchTests {
     @Test func `its statements show each state of its table, also of a sealed batch, and its actions apply`()
         async throws
     {
-        _ = try await scene.queue.openBatch(name: "spring")
+        _ = try await scene.queue.producer.openBatch(name: "spring")
         #expect(try await run(0) == ["open 0", "f f f  "])
         try await act(on: "`open` 0, state `open`")
-        try await scene.queue.maintain(force: true)
+        try await scene.queue.workers.maintain(force: true)
         #expect(try await run(0)[0].hasPrefix("finished 0"))
 
         var request = EnqueueRequest(urls: ["http://a.example/1"], batch: "spring")
         request.retryBase = .seconds(3_600)
-        let job = try #require(try await scene.queue.enqueue(request)[0].job)
-        try await scene.queue.pause(.name("spring"))
+        let job = try #require(try await scene.queue.producer.enqueue(request)[0].job)
+        try await scene.queue.producer.pause(.name("spring"))
         #expect(try await run(0)[0].hasPrefix("paused 1"))
         try await act(on: "state `paused`")
-        try await scene.queue.seal(.name("spring"))
+        try await scene.queue.producer.seal(.name("spring"))
         #expect(try await run(0) == ["sealed 1", "t f f  "])
         try await act(on: "`has_ready`")
         #expect(try await scene.sql("SELECT priority FROM larder_data.job") == "0")

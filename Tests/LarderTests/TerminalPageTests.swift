@@ -27,7 +27,8 @@ struct TerminalPageTests {
         #expect(screens.compactMap { Int($0.1) } == [50, 80, 120])
         for screen in screens {
             let line = try #require(screen.2.split(separator: "\n").last)
-            #expect(line.count <= Int(screen.1) ?? 0 && line.contains("2 failed"), "\(line)")
+            #expect(line.count <= Int(screen.1) ?? 0, "\(line)")
+            #expect(line.contains("2 failed"), "\(line)")
         }
     }
 }

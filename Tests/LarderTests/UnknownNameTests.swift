@@ -14,7 +14,8 @@ struct UnknownNameTests {
             ["enqueue", "http://a.example/1", "--queue", "defalt"],
         ] {
             let outcome = try await scene.larder(words).run()
-            #expect(outcome.code == 1 && outcome.errorText.contains(near), "\(words): \(outcome.errorText)")
+            #expect(outcome.code == 1, "\(words): \(outcome.errorText)")
+            #expect(outcome.errorText.contains(near), "\(words): \(outcome.errorText)")
         }
         let other = try await scene.larder("resume", "--queue", "it's")
         let list = "unknown queue \"it's\"; 'larder queue list' shows all, \(creates)('it''s') creates one"
@@ -31,12 +32,14 @@ struct UnknownNameTests {
         for words in [["status"], ["report"], ["pause"], ["delete"]] {
             let outcome = try await scene.larder(words + ["spirng"]).run()
             let near = "unknown batch \"spirng\"; did you mean 'spring'? 'larder status' shows the newest ("
-            #expect(outcome.code == 1 && outcome.errorText.contains(near), "\(words): \(outcome.errorText)")
+            #expect(outcome.code == 1, "\(words): \(outcome.errorText)")
+            #expect(outcome.errorText.contains(near), "\(words): \(outcome.errorText)")
         }
         let number = try await scene.larder("status", "99")
         #expect(number.errorText.contains("unknown batch \"99\"; 'larder status' shows"), "\(number.errorText)")
         let schedule = try await scene.larder("schedule", "run", "nightl")
         let near = "unknown schedule \"nightl\"; did you mean 'nightly'? 'larder schedule list' shows all"
-        #expect(schedule.code == 1 && schedule.errorText.contains(near), "\(schedule.errorText)")
+        #expect(schedule.code == 1, "\(schedule.errorText)")
+        #expect(schedule.errorText.contains(near), "\(schedule.errorText)")
     }
 }

@@ -1,7 +1,12 @@
+import Foundation
 import TestSupport
 import Testing
 
-/// Wrong usage ends with exit code 2 and one line that names the mistake, and changes nothing.
+@testable import CommandLine
+@testable import Commands
+@testable import Terminal
+
+/// Wrong usage ends with exit code 2 and a message that names the mistake, and changes nothing; in this process.
 @Suite(.timeLimit(.minutes(5)))
 struct UsageTests {
     /// A wrong command line and the words that its error must contain.
@@ -68,7 +73,11 @@ struct UsageTests {
         Wrong("blocklist import a b", "FILE"), Wrong("blocklist list extra", "extra"),
         Wrong("blocklist clear extra", "extra"), Wrong("pipeline", "list", "show", "set"),
         Wrong("queue", "list", "limit"), Wrong("queue list extra", "extra"), Wrong("queue limit", "NAME"),
-        Wrong("queue limit a b", "NAME"),
+        Wrong("queue limit a b", "NAME"), Wrong("queue set", "NAME"), Wrong("origin limit", "URL"),
+        Wrong("lookup", "URL"),
+        Wrong("job", "set"), Wrong("job set", "JOB"), Wrong("job set 1", "--priority", "--at"),
+        Wrong("cancel a --dry-run", "--dry-run", "--origin"), Wrong("cancel a --url b", "BATCH", "--url"),
+        Wrong("retry --job 1 --url b", "--job", "--url"),
         Wrong("pipeline show", "NAME"), Wrong("pipeline show a b", "NAME"), Wrong("pipeline set", "NAME"),
         Wrong("pipeline set a", "--variant", "--from"), Wrong("pipeline list extra", "extra"),
     ]
@@ -93,6 +102,17 @@ struct UsageTests {
         Wrong("queue limit q --max-running=-1", "--max-running", "'-1'"),
         Wrong("queue limit q --max-rate 0", "--max-rate", "'0'"),
         Wrong("queue limit q --max-rate nan", "--max-rate", "'nan'"),
+        Wrong("origin limit u --max-rate 0", "--max-rate", "'0'"),
+        Wrong("origin limit u --max-running 0", "--max-running"),
+        Wrong("queue set q --keep-history 59m", "--keep-history", "'59m'", "1h"),
+        Wrong("queue set q --job-timeout 31d", "--job-timeout", "30d"),
+        Wrong("queue set q --order up", "--order", "oldest"),
+        Wrong("queue set q --low-priority-every 1001", "--low-priority-every"), Wrong("job set a --priority 1", "'a'"),
+        Wrong("job set 1 --priority 10", "--priority", "'10'"), Wrong("job set 1 --at soon", "--at", "'soon'"),
+        Wrong("cancel --origin nonsense", "--origin", "'nonsense'"), Wrong("cancel --older-than 9999d", "--older-than"),
+        Wrong("cancel --error 2001", "--error", "'2001'"), Wrong("retry --older-than x", "--older-than", "'x'"),
+        Wrong("enqueue u --not-after soon", "--not-after", "'soon'"),
+        Wrong("enqueue u --on-running never", "--on-running", "'never'", "join", "again"),
         Wrong("run u --log-format xml", "--log-format", "xml"),
         Wrong("work --log-format xml", "--log-format", "xml"), Wrong("work --slots 0", "--slots", "0"),
         Wrong("work --soft-time 10s --hard-time 5s", "--soft-time", "--hard-time", "5s"),
@@ -109,7 +129,9 @@ struct UsageTests {
         Wrong("fetch http://a.example/ --retries x", "--retries"), Wrong("report b --format xml", "--format", "xml"),
         Wrong("status b --watch --interval x", "--interval", "x"), Wrong("enqueue u --from", "--from"),
         Wrong("cancel --job x", "--job", "'x'"), Wrong("retry --job 0", "--job", "'0'"),
-        Wrong("status --job -3", "--job", "'-3'"), Wrong("blocklist add u --for never", "--for", "never"),
+        Wrong("status --job -3", "--job", "'-3'"),
+        Wrong("status --database postgresql://a/x --database postgresql://b/x", "--database", "uses one database"),
+        Wrong("blocklist add u --for never", "--for", "never"),
         Wrong("blocklist add u --for 0", "--for"), Wrong("blocklist import u --for x", "--for", "'x'"),
         Wrong("pipeline set p --from f --variant {\"name\":\"v\",\"keySuffix\":\"k\"}", "--from", "--variant"),
         Wrong("run u --pipeline p --variant {\"name\":\"v\",\"keySuffix\":\"k\"}", "--pipeline", "--variant"),
@@ -175,32 +197,14 @@ struct UsageTests {
             "LARDER_HOME": directory.file("home"),
             "LARDER_DATABASE_URL": "postgresql:///larder?host=\(directory.file("nobody"))",
         ]
-        var command = LarderCommand(environment: environment)
-        command.arguments = wrong.words
-        let plain = try await command.run()
-        #expect(plain.code == 2)
-        #expect(plain.text == "")
-        #expect(
-            plain.errorText.hasPrefix("larder: ") && plain.errorText.hasSuffix(" (LarderErrorDomain \(wrong.code))\n"))
-        #expect(plain.errorText.filter(\.isNewline).count == 1)
-        for name in wrong.named { #expect(plain.errorText.contains(name), "\(plain.errorText)") }
-
-        // Before the first operand, because the parser stops at an error.
-        command.arguments.insert("--json", at: min(1, command.arguments.count))
-        // The two words of a command must not be separated.
-        let families = [
-            "db", "cache", "bench", "help", "blocklist", "origin", "pipeline", "queue", "schedule", "config",
-        ]
-        if wrong.words.first.map(families.contains) == true {
-            command.arguments = wrong.words + ["--json"]
+        let error = await #expect(throws: CommandError.self) {
+            try await Program.larder.perform(wrong.words.map { Array($0.utf8) }, environment: environment)
         }
-        let json = try await command.run()
-        #expect(json.code == 2)
-        #expect(json.errorText == "")
-        #expect(json.lines.count == 1)
-        let error = try json.error
-        #expect(error.kind == "LarderErrorDomain \(wrong.code)")
-        for name in wrong.named { #expect(error.message.contains(name), "\(error.message)") }
+        #expect(error?.exit == .wrongUsage)
+        #expect(error?.domain == "LarderErrorDomain")
+        #expect(error?.code == wrong.code)
+        let message = error?.message ?? ""
+        for name in wrong.named { #expect(message.contains(name), "\(message)") }
         #expect(try directory.names == [], "nothing was made")
     }
 
@@ -220,89 +224,73 @@ struct UsageTests {
         try await expectRefused(wrong)
     }
 
-    /// The commands, as the help lists them.
-    static func listed() async throws -> [[String]] {
-        try await LarderCommand("help").run().text.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { line in
-            let name = line.dropFirst(2).prefix { !$0.isUppercase }
-            return name.split(separator: " ").map(String.init)
-        }
+    /// What a command line that asks for help prints.
+    private func help(_ words: [String], json: Bool = false) throws -> String {
+        try #require(try HelpPage(for: words, of: .larder), "\(words)").text(json: json, width: 80)
     }
 
-    @Test func `every command has a help page and refuses unknown options`() async throws {
-        let commands = try await Self.listed()
-        #expect(commands.contains(["run"]) && commands.contains(["db", "status"]) && commands.count >= 15)
-        for words in commands {
-            var help = LarderCommand("help")
-            help.arguments += words
-            let page = try await help.run()
-            #expect(page.code == 0 && page.errorText == "")
-            #expect(page.text.hasPrefix("usage: larder \(words.joined(separator: " "))"), "\(words)")
-            #expect(page.text.contains("--json"))
-            help.arguments = words + ["--help"]
-            #expect(try await help.run().output == page.output)
-            try await expectRefused(Wrong((words + ["--nonsense"]).joined(separator: " "), "--nonsense"))
-        }
+    @Test(arguments: CommandTable.larder.all.map(\.words))
+    func `every command has a help page and refuses unknown options`(words: [String]) async throws {
+        let page = try help(["help"] + words)
+        #expect(page.hasPrefix("usage: larder \(words.joined(separator: " "))"))
+        #expect(page.contains("--json"))
+        #expect(try help(words + ["--help"]) == page)
+        try await expectRefused(Wrong((words + ["--nonsense"]).joined(separator: " "), "--nonsense"))
     }
 
     @Test(arguments: [[], ["help"], ["--help"], ["-h"]])
-    func `larder without arguments and with help prints the overview`(words: [String]) async throws {
-        var command = LarderCommand()
-        command.arguments = words
-        let outcome = try await command.run()
-        #expect(outcome.code == 0)
-        #expect(outcome.text.contains("usage: larder COMMAND") && outcome.text.contains("exit codes:"))
+    func `larder without arguments and with help prints the overview of all commands`(words: [String]) throws {
+        let page = try help(words)
+        #expect(page.contains("usage: larder COMMAND"))
+        #expect(page.contains("exit codes:"))
+        let listed = page.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { line in
+            line.dropFirst(2).prefix { !$0.isUppercase }.trimmingCharacters(in: .whitespaces)
+        }
+        for command in CommandTable.larder.all {
+            #expect(listed.contains { $0.hasPrefix(command.name) }, "\(command.name)")
+        }
     }
 
-    @Test func `help and version print JSON with --json`() async throws {
+    @Test func `help and version print JSON with --json`() throws {
         for words in [["--version", "--json"], ["version", "--json"], ["--json", "--version"]] {
-            var command = LarderCommand()
-            command.arguments = words
-            let outcome = try await command.run()
-            #expect(outcome.code == 0 && outcome.lines.count == 1)
-            let version = try fields(outcome.lines[0])["version"] as? String
+            let version = try fields(help(words, json: true))["version"] as? String
             #expect(version?.wholeMatch(of: /\d+\.\d+\.\d+/) != nil)
         }
-        let all = try await LarderCommand("help", "--json").run()
-        let commands = try all.lines.map(fields)
-        #expect(
-            commands.map { $0["command"] as? String } == (try await Self.listed()).map { $0.joined(separator: " ") })
-        let start = try await LarderCommand("help", "db", "start", "--json").run()
-        #expect(start.lines.count == 1)
-        #expect(try fields(start.lines[0])["usage"] as? String == "larder db start")
-        let run = try await LarderCommand("run", "--help", "--json").run()
-        let page = try fields(try #require(run.lines.first))
+        let all = try help(["help", "--json"], json: true).split(separator: "\n").map { try fields(String($0)) }
+        #expect(all.map { $0["command"] as? String } == CommandTable.larder.all.map(\.name))
+        let start = try help(["help", "db", "start", "--json"], json: true)
+        #expect(try fields(start)["usage"] as? String == "larder db start")
+        let page = try fields(help(["run", "--help", "--json"], json: true))
         let options = try #require(page["options"] as? [[String: Any]])
         let retries = try #require(options.first { $0["name"] as? String == "retries" })
-        #expect(retries["variable"] as? String == "LARDER_RETRIES" && retries["value"] as? String == "N")
+        #expect(retries["variable"] as? String == "LARDER_RETRIES")
+        #expect(retries["value"] as? String == "N")
     }
 
-    @Test func `the help of run and enqueue states the default priority and explains durations`() async throws {
-        let run = try await LarderCommand("help", "run", "--help-all").run().text
-        let enqueue = try await LarderCommand("help", "enqueue", "--help-all").run().text
-        #expect(run.contains("0 first to 9 last, default 1\n") && enqueue.contains("0 first to 9 last, default 4\n"))
-        for page in [run, enqueue] {
-            #expect(page.contains("DURATION: ") && page.contains("without a unit it is seconds"))
+    @Test func `the help of run and enqueue states the default priority and explains durations`() throws {
+        let run = try help(["help", "run", "--help-all"])
+        let enqueue = try help(["help", "enqueue", "--help-all"])
+        #expect(run.contains("0 first to 9 last, default 1\n"))
+        #expect(enqueue.contains("0 first to 9 last, default 4\n"))
+        // Lines are broken where the page is wide enough.
+        for page in [run, enqueue].map({ $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }) {
+            #expect(page.contains("DURATION: "))
+            #expect(page.contains("without a unit it is seconds"))
         }
-        let scene = try await Scene()
-        _ = try await scene.larder("enqueue", "http://a.example/1.jpg")
-        _ = try await scene.larder("run", "http://192.0.2.1/2.jpg")
-        #expect(try await scene.sql("SELECT priority FROM larder_data.job WHERE url LIKE '%/1.jpg'") == "4")
-        #expect(try await scene.sql("SELECT priority FROM larder_data.job_history") == "1")
     }
 
-    @Test func `version prints one line`() async throws {
-        let outcome = try await LarderCommand("--version").run()
-        #expect(outcome.code == 0)
-        #expect(outcome.text.wholeMatch(of: /larder \d+\.\d+\.\d+\n/) != nil)
+    @Test func `version prints one line`() throws {
+        #expect(try help(["--version"]).wholeMatch(of: /larder \d+\.\d+\.\d+\n/) != nil)
     }
 
-    @Test func `an argument that is not UTF-8 is named without a locale`() async throws {
-        // A shell passes arguments as bytes.
-        let command = try RunningCommand(
-            "sh", ["-c", #"exec "$0" key --variant "$(printf '{"name":"\303\050"}')" a"#, LarderCommand.executable],
-            environment: ["PATH": "/usr/bin:/bin"], input: [])
-        let outcome = await command.outcome()
-        #expect(outcome.code == 2)
-        #expect(outcome.errorText.contains("--variant is not valid UTF-8"))
+    @Test func `an argument that is not UTF-8 is named`() async throws {
+        let words = [
+            Array("key".utf8), Array("--variant".utf8), Array(#"{"name":""#.utf8) + [0xC3, 0x28], Array("a".utf8),
+        ]
+        let error = await #expect(throws: CommandError.self) {
+            try await Program.larder.perform(words, environment: [:])
+        }
+        #expect(error?.exit == .wrongUsage)
+        #expect(error?.message.contains("--variant is not valid UTF-8") == true)
     }
 }

@@ -59,15 +59,16 @@ struct WebhookCommandTests {
         let states = try await scene.sql(
             "SELECT string_agg(concat_ws(' ', http_status, attempts, error), ', ') FROM larder.webhook")
         #expect(states == "204 1, 204 1")
-        #expect(
-            output.contains("\nnightly: 1 of 1 images, 0 failed\n") && output.contains("\nspring: 1 of 1"), "\(output)")
+        #expect(output.contains("\nnightly: 1 of 1 images, 0 failed\n"), "\(output)")
+        #expect(output.contains("\nspring: 1 of 1"), "\(output)")
 
         try scene.directory.write("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=".utf8, to: "secret")
         _ = try await scene.larder(["enqueue", "--batch", "summer", url] + hook).run()
         _ = try await scene.larder(["work", "--drain"] + options(port)).run()
         #expect(!output.contains("summer"))
         let health = try await scene.larder("status", "--health").text
-        #expect(health.contains("error: a webhook fails: ") && health.contains("401"), "\(health)")
+        #expect(health.contains("error: a webhook fails: "), "\(health)")
+        #expect(health.contains("401"), "\(health)")
     }
 
     @Test func `a wrong URL and a wrong secret are refused before anything is done`() async throws {

@@ -5,12 +5,14 @@ import Testing
 /// The database connections of `larder work`.
 @Suite(.timeLimit(.minutes(10)))
 struct WorkConnectionTests {
-    @Test(arguments: [false, true])
-    func `a worker keeps two connections after it has worked`(isPooled: Bool) async throws {
+    @Test(arguments: [(isPooled: false, listens: false), (true, false), (false, true)])
+    func `a worker keeps two connections after it has worked, and one more for its probes`(
+        isPooled: Bool, listens: Bool
+    ) async throws {
         let scene = try await Scene()
         let list = try (0..<40).map { try scene.serve("plain.jpg", at: "/\($0).jpg") }.joined(separator: "\n")
         #expect(try await scene.larder("enqueue", "--from", "-", input: list.utf8).code == 0)
-        var command = scene.larder(["work", "--slots", "4"])
+        var command = scene.larder(["work", "--slots", "4"] + (listens ? ["--listen", "127.0.0.1:0"] : []))
         let url = isPooled ? try await scene.database.pooledURL : scene.database.url
         command.environment["LARDER_DATABASE_URL"] = url + "&application_name=counted"
         let worker = try command.start()
@@ -25,7 +27,7 @@ struct WorkConnectionTests {
                     SELECT count(*) FROM pg_stat_activity
                     WHERE datname = current_database() AND application_name = 'counted'
                     """)
-                return ["1", "2"].contains(count)
+                return (listens ? ["3"] : ["1", "2"]).contains(count)
             })
         worker.signal(SIGTERM)
         #expect(await worker.outcome().code == 0)
@@ -42,7 +44,7 @@ struct WorkConnectionTests {
         command.environment["LARDER_DATABASE_URL"] = scene.database.url + "&user=\(login)&password=\(login)"
         let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
-        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job_history WHERE outcome = 1") == "40")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job_history WHERE outcome = 'succeeded'") == "40")
         #expect(try await scene.faults().isEmpty)
     }
 }

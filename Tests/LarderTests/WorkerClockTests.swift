@@ -19,7 +19,7 @@ struct WorkerClockTests {
         work.environment["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
         let outcome = try await work.run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
-        let records = "FROM larder_data.job_history WHERE outcome = 1 AND attempt = 1 AND rescues = 0"
+        let records = "FROM larder_data.job_history WHERE outcome = 'succeeded' AND attempt = 1 AND rescues = 0"
         #expect(try await scene.sql("SELECT count(*) \(records)") == "6")
         let recent = "BETWEEN now() - interval '1 h' AND now()"
         #expect(try await scene.sql("SELECT count(*) \(records) AND finished_at \(recent)") == "6")
@@ -43,7 +43,7 @@ struct WorkerClockTests {
             to: "profiles.json")
         var request = EnqueueRequest(urls: (0..<20).map { server.url("/\($0).jpg") }, batch: "b")
         request.context = #"{"credentials": "cdn"}"#
-        _ = try await scene.queue.enqueue(request)
+        _ = try await scene.queue.producer.enqueue(request)
         var work = scene.larder(["work", "--credentials", profiles])
         work.environment["LARDER_ALLOW_PORT"] = "\(server.port)"
         work.environment["LD_PRELOAD"] = SilentDatabaseTests.clockLibrary

@@ -51,8 +51,10 @@ struct ZombieTests {
         let records =
             "SELECT count(*) || ' ' || count(DISTINCT job_id) || ' ' || count(DISTINCT worker_id) || ' ' || max(rescues) FROM larder_data.job_history"
         #expect(try await scene.sql(records) == "3 3 1 1")
-        let progress = try await scene.queue.progress(of: .name("b"))
-        #expect(progress.total == 3 && progress.succeeded == 3 && progress.downloads == 3)
+        let progress = try await scene.queue.reports.progress(of: .name("b"))
+        #expect(progress.total == 3)
+        #expect(progress.succeeded == 3)
+        #expect(progress.downloads == 3)
         #expect(try await scene.faults() == [])
     }
 }

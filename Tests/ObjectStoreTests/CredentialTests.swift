@@ -24,7 +24,8 @@ struct CredentialTests {
         ) { now.withLock { $0 } }
         #expect(try await cache.key().id == "one")
         #expect(try await cache.key().id == "one")
-        #expect(server.requests.first?.headers["authorization"] == "secret token" && server.requests.count == 1)
+        #expect(server.requests.first?.headers["authorization"] == "secret token")
+        #expect(server.requests.count == 1)
         now.withLock { $0 += 3600 - 299 }
         #expect(try await cache.key().id == "two")
         now.withLock { $0 += 3600 }

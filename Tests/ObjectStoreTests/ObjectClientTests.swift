@@ -26,7 +26,9 @@ struct ObjectClientTests {
             let bytes = Array("bytes of \(key)".utf8)
             let etag = try await put(bytes, key, bucket, client)
             let head = try #require(try await client.head(key))
-            #expect(head.size == bytes.count && head.etag == etag && head.metadata["one"] == "two words")
+            #expect(head.size == bytes.count)
+            #expect(head.etag == etag)
+            #expect(head.metadata["one"] == "two words")
             let target = try bucket.file([])
             #expect(try await client.get(key, into: target.descriptor)?.size == bytes.count)
             #expect(try target.bytes() == bytes)
@@ -69,7 +71,8 @@ struct ObjectClientTests {
             token = page.next
             pages += 1
         } while token != nil
-        #expect(found == keys && pages == 3)
+        #expect(found == keys)
+        #expect(pages == 3)
         try await client.delete(all: keys)
         #expect(try await client.list(prefix: "images/").objects.isEmpty)
     }
@@ -82,9 +85,11 @@ struct ObjectClientTests {
         bytes[size - 1] = 9
         let file = try bucket.file(bytes)
         let descriptor = file.descriptor
+        let digests = try stride(from: 0, to: size, by: 5 << 20).map {
+            try #require(SHA256Digest.hex(ofFile: descriptor, in: $0..<min($0 + 5 << 20, size)))
+        }
         let pending = try await client.putParts(
-            of: descriptor, size: size, partSize: 5 << 20, as: "big", headers: []
-        ) { offset, count in SHA256Digest.hex(ofFile: descriptor, in: offset..<offset + count) }
+            of: descriptor, size: size, partSize: 5 << 20, as: "big", headers: [], digests: digests)
         #expect(try await client.head("big") == nil)
         try await client.complete(pending, if: .absent)
         let target = try bucket.file([])

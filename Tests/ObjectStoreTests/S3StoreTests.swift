@@ -26,14 +26,19 @@ struct S3StoreTests {
             try writer.commit(file, as: key)
         }
         let head = try #require(try await bucket.client().head("images/default/\(name)"))
-        #expect(head.size == image.count && head.metadata["sha256"] == SHA256Digest.hex(of: image))
+        #expect(head.size == image.count)
+        #expect(head.metadata["sha256"] == SHA256Digest.hex(of: image))
         try await blocking {
             let file = try #require(try reader.open(key))
             #expect(try file.bytes(file.size) == image)
             #expect(try file.attribute("larder.validators") == Array("{}".utf8))
             #expect(try reader.extendedData(for: key) == [1, 2])
-            #expect(try reader.count() == 1 && reader.contains(key) && reader.use(key) == image.count)
-            #expect(try reader.remove(key) && !reader.contains(key) && !reader.remove(key))
+            #expect(try reader.count() == 1)
+            #expect(try reader.contains(key))
+            #expect(try reader.use(key) == image.count)
+            #expect(try reader.remove(key))
+            #expect(try !reader.contains(key))
+            #expect(try !reader.remove(key))
         }
         #expect(try await bucket.client().head("images/default/\(name)") == nil)
     }
@@ -50,7 +55,8 @@ struct S3StoreTests {
                 let file = try store.begin()
                 try file.write([UInt8](repeating: 1, count: size))
                 #expect(try !store.commit(file, as: key) { false })
-                #expect(try store.open(key) == nil && store.count() == 0)
+                #expect(try store.open(key) == nil)
+                #expect(try store.count() == 0)
             }
             let file = try store.begin()
             try file.write([UInt8](repeating: 1, count: 6 << 20))
@@ -90,7 +96,8 @@ struct S3StoreTests {
                     return count == 1
                 }
             }
-            #expect(!isPublished && asked.withLock { $0 } == 2)
+            #expect(!isPublished)
+            #expect(asked.withLock { $0 } == 2)
             let fresh = try bucket.store(local: "third")
             #expect(try fresh.open(key)?.bytes(9) == [2])
         }
@@ -110,7 +117,8 @@ struct S3StoreTests {
         }
         let reader = try bucket.store(local: "reader")
         let bytes = try await blocking { try reader.open(key)?.bytes(2000) }
-        #expect(bytes?.count == 1000 && Set(bytes ?? []).count == 1)
+        #expect(bytes?.count == 1000)
+        #expect(Set(bytes ?? []).count == 1)
     }
 
     @Test(arguments: ["slow down", "reset", "lost answer", "bad digest"])
@@ -169,7 +177,8 @@ struct S3StoreTests {
             }
             return try await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
-        #expect(ids.count == 1 && ids.first?.count == 36)
+        #expect(ids.count == 1)
+        #expect(ids.first?.count == 36)
     }
 
     @Test func `clears the bucket and the local directory, and expires nothing itself`() async throws {
@@ -180,9 +189,11 @@ struct S3StoreTests {
             try store.store([1, 2], as: key)
             var seen: [Int] = []
             try store.clear(isDryRun: true) { seen.append($0.size) }
-            #expect(try seen == [2] && store.count() == 1)
+            #expect(seen == [2])
+            #expect(try store.count() == 1)
             try store.clear(isDryRun: false) { _ in }
-            #expect(try store.count() == 0 && store.open(key) == nil)
+            #expect(try store.count() == 0)
+            #expect(try store.open(key) == nil)
             #expect {
                 try store.expire(
                     ExpiryPolicy(), now: .now, isDryRun: false, deleted: { _ in }, progress: { _ in true })
@@ -200,7 +211,8 @@ struct S3StoreTests {
         try await blocking { try store.store([1], as: key) }
         try await bucket.client().delete("images/default/\(name)")
         let (fresh, stale) = try await blocking { (try store.use(key), try old.use(key)) }
-        #expect(fresh == 1 && stale == nil)
+        #expect(fresh == 1)
+        #expect(stale == nil)
         let opened = try await blocking { try old.open(key) }
         #expect(opened == nil)
     }

@@ -14,7 +14,7 @@ struct PackageManifest {
     init() throws {
         root = String(#filePath.split(separator: "/Tests/", maxSplits: 1)[0])
         let text = try String(contentsOfFile: root + "/Package.swift", encoding: .utf8)
-        let declaration = /\.(?:target|executableTarget|systemLibrary)\(\s*name: "(\w+)"/
+        let declaration = /\.(?:target|executableTarget|systemLibrary)\(\s*name: "([\w-]+)"/
         let starts = text.matches(of: declaration)
         targets = starts.enumerated().map { index, match in
             let end = index + 1 < starts.count ? starts[index + 1].range.lowerBound : text.endIndex

@@ -6,19 +6,19 @@ import Testing
 struct TargetGraphTests {
     /// A target may depend on the targets above it in this list and on no other.
     static let order = [
-        "ImageModel", "Concurrency", "Downloader", "DiskCache", "ObjectStore", "Transcoder", "Prefetcher", "JobQueue",
-        "EmbeddedPostgres",
-        "Worker", "Measuring", "larder",
+        "ImageModel", "Concurrency", "Downloader", "DiskCache", "ObjectStore", "Transcoder", "Codecs",
+        "larder-transcoder", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Worker", "Terminal", "CommandLine",
+        "HTTPServer", "Reports", "Dashboard", "Commands", "larder", "Measuring", "Lab", "larder-lab",
     ]
 
-    /// The targets that import each C library: one, but GLib has one user for digests and one for options.
+    /// The targets that import each C library: one, but GLib computes digests, widths of characters and
+    /// options.
     static let owners: [String: Set<String>] = [
-        "CCurl": ["Downloader"], "CCares": ["Downloader"], "CCrypto": ["ImageModel"],
-        "CVips": ["Transcoder"], "CWebP": ["Transcoder"], "CAVIF": ["Transcoder"], "CSpng": ["Transcoder"],
-        "CPlanes": ["Transcoder"],
-        "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"], "CCSV": ["larder"],
-        "CMicroHTTPD": ["larder"], "CTOML": ["larder"], "CExpat": ["ObjectStore"],
-        "CGLib": ["DiskCache", "larder"],
+        "CCurl": ["Downloader"], "CCompression": ["Downloader"], "CCares": ["Downloader"], "CCrypto": ["ImageModel"],
+        "CVips": ["Codecs"], "CWebP": ["Codecs"], "CAVIF": ["Codecs"], "CSpng": ["Codecs"], "CPlanes": ["Codecs"],
+        "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"], "CCSV": ["Reports"],
+        "CICU": ["DiskCache"], "CMicroHTTPD": ["HTTPServer"], "CTOML": ["CommandLine"], "CExpat": ["ObjectStore"],
+        "CGLib": ["DiskCache", "Terminal", "CommandLine"],
     ]
 
     /// Pairs that must not meet, whatever the order allows.
@@ -26,8 +26,15 @@ struct TargetGraphTests {
         ("Downloader", ["JobQueue", "Transcoder", "DiskCache", "CPostgres", "CVips"]),
         ("Prefetcher", ["JobQueue", "CPostgres"]),
         ("JobQueue", ["Downloader", "Transcoder", "DiskCache", "Prefetcher"]),
-        ("Transcoder", ["Downloader", "DiskCache", "JobQueue"]),
+        ("Transcoder", ["Downloader", "DiskCache", "JobQueue", "Codecs", "CVips"]),
+        ("larder-transcoder", ["Downloader", "DiskCache", "JobQueue", "Prefetcher"]),
         ("DiskCache", ["Downloader", "Transcoder", "JobQueue"]),
+        ("Terminal", ["Downloader", "DiskCache", "Transcoder", "JobQueue"]),
+        ("CommandLine", ["Downloader", "DiskCache", "Transcoder", "JobQueue"]),
+        ("HTTPServer", ["Downloader", "DiskCache", "Transcoder", "JobQueue"]),
+        ("Dashboard", ["CommandLine", "Worker"]),
+        ("larder", ["Lab", "Measuring", "Codecs"]),
+        ("Lab", ["Commands", "Codecs"]),
     ]
 
     private let manifest: PackageManifest
@@ -57,7 +64,7 @@ struct TargetGraphTests {
     }
 
     @Test(arguments: order) func `a dependency is used`(target: String) throws {
-        let text = try manifest.sources(of: target).map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
+        let text = try text(of: target)
         let imports = Set(text.matches(of: /(?m)^(?:\w+ )?import (\w+)$/).map { String($0.1) })
         #expect(manifest.dependencies(of: target).subtracting(imports) == [])
     }
@@ -80,6 +87,27 @@ struct TargetGraphTests {
         for (target, forbidden) in Self.apart {
             #expect(reached(from: target).intersection(forbidden) == [], "\(target)")
         }
+    }
+
+    @Test func `JobQueue has at most 35 public types`() throws {
+        let declaration = /(?m)^ *public (?:final )?(?:struct|enum|class|actor|protocol|typealias) (\w+)/
+        let types = try text(of: "JobQueue").matches(of: declaration).map { String($0.1) }
+        #expect(types.contains("PostgresJobQueue"))
+        #expect(types.count <= 35, "\(types)")
+    }
+
+    @Test func `PostgresJobQueue checks and closes, and its facades have all other public calls`() throws {
+        let own = /(?ms)^(?:public final class PostgresJobQueue: Sendable|extension PostgresJobQueue) \{$.*?^\}$/
+        let bodies = try text(of: "JobQueue").matches(of: own).map { String($0.0) }.joined()
+        let functions = bodies.matches(of: /(?m)^ +public (?:static )?func (\w+)/).map { String($0.1) }
+        #expect(functions.sorted() == ["checkReady", "close"])
+        let facades = bodies.matches(of: /(?m)^    public var (\w+): [A-Z]\w+ \{/).map { String($0.1) }
+        #expect(facades.sorted() == ["producer", "reports", "workers"])
+    }
+
+    /// All sources of a target.
+    private func text(of target: String) throws -> String {
+        try manifest.sources(of: target).map { try String(contentsOfFile: $0, encoding: .utf8) }.joined(separator: "\n")
     }
 
     @Test func `the architecture page names every target`() throws {

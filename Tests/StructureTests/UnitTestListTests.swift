@@ -18,48 +18,64 @@ struct UnitTestListTests {
         return text
     }
 
-    private func files() throws -> [String] { try output("--list").split(separator: "\n").map(String.init) }
-
-    @Test func `files that start nothing are in the list and files that start something are not`() throws {
-        let files = Set(try files())
-        let inside = [
-            "ConcurrencyTests/AsyncEventTests.swift", "WorkerTests/WorkerStateTests.swift",
-            "DownloaderTests/Origins/OriginStateTests.swift", "DiskCacheTests/DirectoryStoreTests.swift",
-        ]
-        // Through a helper of TestSupport, a helper of the target, and by themselves.
-        let outside = [
-            "DownloaderTests/Fetch/CredentialTests.swift", "JobQueueTests/ClaimTests.swift",
-            "ConcurrencyTests/ThreadTests.swift", "WorkerTests/WorkerTests.swift",
-        ]
-        #expect(files.isSuperset(of: inside))
-        #expect(files.isDisjoint(with: outside))
-        #expect(files.count > 50)
-    }
-
-    @Test func `no listed file uses a helper that starts a program or a server process`() throws {
-        let words = [
-            "LarderCommand", "RunningCommand", "SystemTool", "TemporaryDatabase", "ClusterHome", "Pooler",
-            "NginxServer", "HttpbinServer", "BrokenHTTP2Server", "FaultyCodec", "ImageDisk", "NetworkDisk",
-            "TranscodeHarness", "ManagerHarness", "QueueFixture", "Scene", "posix_spawn", "fork",
-        ]
-        for file in try files() {
-            let text = try String(contentsOfFile: "\(root)/Tests/\(file)", encoding: .utf8)
-            let pattern = "\\b(\(words.joined(separator: "|")))\\("
-            let found = text.range(of: pattern, options: .regularExpression).map { text[$0] }
-            #expect(found == nil, "\(file)")
+    /// The tests by file: `Target/File.swift` with the lines at which they begin.
+    private func tests() throws -> [String: Set<Int>] {
+        try output("--list").split(separator: "\n").reduce(into: [:]) { files, test in
+            let parts = test.split(separator: ":")
+            try files[String(parts[0]), default: []].insert(#require(Int(parts[1])))
         }
     }
 
-    @Test func `the filter matches each listed file and no other`() throws {
-        let filter = try output().trimmingCharacters(in: .newlines)
-        let files = Set(try files())
+    /// The name of a file's test that contains `text`, and whether it is in the list.
+    private func isListed(_ file: String, _ text: String, _ tests: [String: Set<Int>]) throws -> Bool {
+        let lines = try String(contentsOfFile: "\(root)/Tests/\(file)", encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        let name = try #require(lines.firstIndex { $0.contains(text) }, "\(file): \(text)")
+        let first = try #require(lines[...name].lastIndex { $0.contains("@Test") }, "\(file): \(text)")
+        return tests[file, default: []].contains(first + 1)
+    }
+
+    @Test func `at least 1,000 tests are in the list`() throws {
+        #expect(try tests().values.reduce(0) { $0 + $1.count } >= 1_000)
+    }
+
+    @Test func `tests that start nothing are in the list and tests that start something are not`() throws {
+        let tests = try tests()
+        for (file, name) in [
+            ("ConcurrencyTests/AsyncEventTests.swift", "a cancelled wait ends without a signal"),
+            ("WorkerTests/WorkerStateTests.swift", "func `"), ("DiskCacheTests/DirectoryStoreTests.swift", "func `"),
+            // While other tests start something.
+            ("LarderTests/EndpointTests.swift", "addresses are read, and a lone port is loopback"),
+            ("JobQueueTests/MigratorTests.swift", "the list in the program is the directory"),
+            (
+                "LarderTests/WorkerHealthTests.swift",
+                "a worker that has not reached the database is alive and not ready"
+            ),
+        ] { #expect(try isListed(file, name, tests), "\(file): \(name)") }
+        for (file, name) in [
+            // By a property of the suite, a helper of the suite, of the target and of TestSupport, and by itself.
+            ("LarderTests/ServingTests.swift", "a service can hand over a file with X-Accel-Redirect"),
+            ("LarderTests/OutputTests.swift", "a dash is standard output"),
+            ("JobQueueTests/ClaimTests.swift", "func `"),
+            ("DownloaderTests/Fetch/CredentialTests.swift", "with a client certificate use a connection"),
+            ("ConcurrencyTests/ThreadTests.swift", "a child's exit code is distinguished from a signal"),
+        ] { #expect(try !isListed(file, name, tests), "\(file): \(name)") }
+    }
+
+    @Test func `the filter matches each listed test and no other`() throws {
+        let filter = try NSRegularExpression(pattern: output().trimmingCharacters(in: .newlines))
+        let tests = try tests()
         let all = FileManager.default.enumerator(atPath: root + "/Tests")?.compactMap { $0 as? String } ?? []
         for file in all where file.hasSuffix("Tests.swift") {
             let target = file.prefix { $0 != "/" }
             let name = file.split(separator: "/").last ?? ""
-            let test = "\(target).`A suite`/`a test`()/\(name):10:4"
-            let isSelected = test.range(of: filter, options: .regularExpression) != nil
-            #expect(isSelected == files.contains(file), "\(file)")
+            let lines = try String(contentsOfFile: "\(root)/Tests/\(file)", encoding: .utf8)
+                .split(separator: "\n", omittingEmptySubsequences: false)
+            for (number, line) in lines.enumerated() where line.hasPrefix("    @Test") {
+                let test = "\(target).`A suite`/`a test`()/\(name):\(number + 1):6"
+                let isSelected = filter.firstMatch(in: test, range: NSRange(test.startIndex..., in: test)) != nil
+                #expect(isSelected == tests[file, default: []].contains(number + 1), "\(file):\(number + 1)")
+            }
         }
     }
 }

@@ -3,6 +3,8 @@ import Foundation
 
 /// The built `larder`, run as a user would run it.
 public struct LarderCommand: Sendable {
+    /// The program.
+    public var program = executable
     /// What follows the command's name.
     public var arguments: [String]
     /// What it has besides PATH, HOME, TMPDIR and the sanitizers' options: nothing else of this process' environment.
@@ -29,8 +31,21 @@ public struct LarderCommand: Sendable {
     /// Starts it in the background.
     public func start() throws -> RunningCommand {
         try RunningCommand(
-            Self.executable, arguments, environment: Self.inherited.merging(environment) { _, own in own },
+            program, arguments, environment: Self.inherited.merging(environment) { _, own in own },
             input: input, limit: limit)
+    }
+
+    /// The executable of `larder-lab`, in the same directory.
+    public static let lab = executable + "-lab"
+
+    /// A command of `larder-lab`; nothing runs yet.
+    public static func lab(
+        _ arguments: [String], environment: [String: String] = [:], limit: Duration = .seconds(280)
+    ) -> LarderCommand {
+        var command = LarderCommand(environment: environment, limit: limit)
+        command.program = lab
+        command.arguments = arguments
+        return command
     }
 
     /// The environment as `NAME=value` that every command gets.

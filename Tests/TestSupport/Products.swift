@@ -17,6 +17,9 @@ public enum Products {
 
     /// The `larder` program.
     public static var larder: String { directory + "/larder" }
+
+    /// The program of the children that decode.
+    public static var transcoder: String { directory + "/larder-transcoder" }
 }
 
 /// The small images of the tests.

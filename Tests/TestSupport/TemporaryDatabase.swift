@@ -3,8 +3,7 @@ import Foundation
 /// A database of its own for one test, dropped with its last reference.
 ///
 /// All of them lie on one private server per test process, or on the one that LARDER_TEST_DATABASE_URL names. With
-/// LARDER_TEST_POOLER=1 a pgbouncer in transaction mode stands before it. LARDER_TEST_ISOLATION is the isolation level
-/// of their transactions.
+/// LARDER_TEST_POOLER=1 a pgbouncer in transaction mode stands before it.
 public final class TemporaryDatabase: Sendable {
     /// How to connect: a URL that libpq, psql and Larder's `--database` take.
     public let url: String
@@ -20,12 +19,6 @@ public final class TemporaryDatabase: Sendable {
 
     /// Whether all tests run on other servers than Debian's.
     public static let isOnOtherServers = ClusterHome.otherServers != nil
-
-    /// The default isolation level of all databases' transactions, from LARDER_TEST_ISOLATION; nil is READ COMMITTED.
-    public static let isolation: String? = {
-        let level = ProcessInfo.processInfo.environment["LARDER_TEST_ISOLATION"] ?? ""
-        return level.isEmpty ? nil : level
-    }()
 
     private init(_ made: (name: String, url: String)) async throws {
         name = made.name

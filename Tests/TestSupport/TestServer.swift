@@ -47,7 +47,6 @@ actor TestServer {
         let address = try await address()
         let name = nextName()
         try await execute("CREATE DATABASE \(name)", at: address.maintenance)
-        try await isolate(name, at: address)
         return (name, address.url(name))
     }
 
@@ -67,15 +66,7 @@ actor TestServer {
         let template = try await template(key, at: address, prepare: prepare)
         let name = nextName()
         try await execute("CREATE DATABASE \(name) TEMPLATE \(template)", at: address.maintenance)
-        try await isolate(name, at: address)
         return (name, address.url(name))
-    }
-
-    /// Gives the transactions of a database the isolation level of `TemporaryDatabase.isolation`.
-    private func isolate(_ name: String, at address: Address) async throws {
-        guard let level = TemporaryDatabase.isolation else { return }
-        try await execute(
-            "ALTER DATABASE \(name) SET default_transaction_isolation = '\(level)'", at: address.maintenance)
     }
 
     /// Drops a database, breaking off its sessions.

@@ -1,7 +1,7 @@
 import Testing
 
+@testable import Codecs
 @testable import ImageModel
-@testable import Transcoder
 
 /// All 28 blend modes against their definitions, computed here a second time.
 @Suite(.timeLimit(.minutes(5)))

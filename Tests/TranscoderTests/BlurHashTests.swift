@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transcoder
+@testable import Codecs
 
 @Suite(.timeLimit(.minutes(5)))
 struct BlurHashTests {

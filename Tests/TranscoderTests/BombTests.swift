@@ -44,7 +44,9 @@ struct BombTests {
         // A screen within the limits around small frames: libvips takes the frames' size.
         let file = try ScratchFile(screen([0x58, 0x1B, 0x70, 0x17]))
         let header = try await harness.pool.probe(file.descriptor)
-        #expect(header.width == 80 && header.height == 60 && header.frames == 3)
+        #expect(header.width == 80)
+        #expect(header.height == 60)
+        #expect(header.frames == 3)
         // The last frame is repeated before the trailer.
         let start = try #require(gif.indices.last { gif[$0...].starts(with: [0x21, 0xF9, 0x04]) })
         let frame = gif[start..<gif.count - 1]
@@ -93,6 +95,41 @@ struct BombTests {
         let many = Array(file[..<scan]) + (0..<20000).flatMap { _ in last } + [0xFF, 0xD9]
         #expect(try await code(many) == .undecodable)
         #expect(try await code(try Fixtures.image("plain.jpg")) == nil)
+    }
+
+    @Test func `a JPEG with more than 5,000 segments is refused, also between scans`() async throws {
+        let plain = try Fixtures.image("plain.jpg"), progressive = try Fixtures.image("progressive.jpg")
+        func segments(_ count: Int) -> [UInt8] { (0..<count).flatMap { _ in [0xFF, 0xE1, 0, 2] as [UInt8] } }
+        func withSegments(_ count: Int) -> [UInt8] { Array(plain[..<2]) + segments(count) + plain[2...] }
+        #expect(try await code(withSegments(4900)) == nil)
+        let error = try #require(try await harness.refusal(withSegments(5000), variant))
+        #expect(error.code == .undecodable, "\(error)")
+        #expect(error.message.contains("5000 segments"), "\(error)")
+        let scan = try #require(progressive.indices.last { progressive[$0...].starts(with: [0xFF, 0xDA]) })
+        let between = Array(progressive[..<scan]) + segments(5000) + progressive[scan...]
+        #expect(try await harness.refusal(between, variant)?.message.contains("5000 segments") == true)
+    }
+
+    @Test func `a PNG with more than 30 compressed texts is refused`() async throws {
+        func file(_ count: Int) -> [UInt8] {
+            let text = SyntheticImage.chunk("zTXt", Array("k".utf8) + [0, 0] + SyntheticImage.zlib([65]))
+            let rows = [UInt8](repeating: 0, count: 4 * 13)
+            return SyntheticImage.png(
+                SyntheticImage.big(4) + SyntheticImage.big(4) + [8, 2, 0, 0, 0], rows,
+                beforePixels: (0..<count).flatMap { _ in text })
+        }
+        #expect(try await code(file(30)) == nil)
+        #expect(try await harness.refusal(file(31), variant)?.message.contains("30 compressed texts") == true)
+    }
+
+    @Test(arguments: ["still.avif", "still.heic"])
+    func `a HEIF container with more than 5,000 boxes is refused`(name: String) async throws {
+        let image = try Fixtures.image(name)
+        let free = SyntheticImage.big(8) + Array("free".utf8)
+        // Behind the image, where they move nothing.
+        #expect(try await code(image + (0..<4900).flatMap { _ in free }) == nil)
+        let error = try await harness.refusal(image + (0..<5000).flatMap { _ in free }, variant)
+        #expect(error?.message.contains("5000 boxes") == true, "\(String(describing: error))")
     }
 
     @Test func `an SVG with nested entities is refused`() async throws {

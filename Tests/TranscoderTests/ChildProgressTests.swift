@@ -18,7 +18,8 @@ struct ChildProgressTests {
 
     @Test func `a reply without outcomes has those of the messages before it`() {
         let reply = progress.completed(ChildReply())
-        #expect(reply.header == header && reply.outcomes.map { $0.error?.code } == [nil, .encode])
+        #expect(reply.header == header)
+        #expect(reply.outcomes.map { $0.error?.code } == [nil, .encode])
     }
 
     @Test func `outcomes of a reply replace those of the messages before it`() {
@@ -39,14 +40,18 @@ struct ChildProgressTests {
             let variant = TranscodedVariant(format: .webp, width: width, height: 3, bytes: bytes, copied: false)
             return ChildMessage.Content.finished(0, .made(variant)).isInBounds
         }
-        #expect(isInBounds() && !isInBounds(width: 0) && !isInBounds(width: 5_000_000_000))
-        #expect(!isInBounds(bytes: -1) && !isInBounds(bytes: .max))
+        #expect(isInBounds())
+        #expect(!isInBounds(width: 0))
+        #expect(!isInBounds(width: 5_000_000_000))
+        #expect(!isInBounds(bytes: -1))
+        #expect(!isInBounds(bytes: .max))
         var reply = ChildReply()
         #expect(ChildMessage.Content.reply(reply).isInBounds)
         reply.processorTime = .seconds(-1)
         #expect(!ChildMessage.Content.reply(reply).isInBounds)
         var odd = header
         odd.orientation = 9
-        #expect(ChildMessage.Content.decoded(header).isInBounds && !ChildMessage.Content.decoded(odd).isInBounds)
+        #expect(ChildMessage.Content.decoded(header).isInBounds)
+        #expect(!ChildMessage.Content.decoded(odd).isInBounds)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transcoder
 
-/// The error of shortcuts against drawing each variant from every pixel: the table in docs/formats.md.
+/// The error of shortcuts against drawing each variant from every pixel; Benchmarks/Results/planes.md has the table.
 @Suite(.timeLimit(.minutes(10)))
 struct DistanceTests {
     /// A row of the table: a shortcut, a long side, and the lower bound in decibels.
@@ -15,9 +15,10 @@ struct DistanceTests {
         var testDescription: String { "\(way) to \(side)" }
     }
 
-    /// The rows of the page: `| shortcut | side | … | at least |`.
+    /// The rows of the table: `| shortcut | side | … | at least |`.
     static let rows: [Row] = {
-        let page = (try? String(contentsOfFile: PackageRoot.path + "/docs/formats.md", encoding: .utf8)) ?? ""
+        let file = PackageRoot.path + "/Benchmarks/Results/planes.md"
+        let page = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
         return page.split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count == 5, let side = Int(cells[1]), let decibels = Double(cells[4]) else { return nil }
@@ -53,7 +54,7 @@ struct DistanceTests {
         #""thumbnail":{"width":\#(side),"height":\#(side)},"format":"png","keySuffix":"\#(side)""#
     }
 
-    @Test func `shortcuts are as close to the exact result as the page says`() async throws {
+    @Test func `shortcuts are as close to the exact result as the table says`() async throws {
         try #require(Self.rows.count == 6, "\(Self.rows)")
         let directory = try TemporaryDirectory()
         let made = try await RunningCommand(

@@ -1,13 +1,14 @@
 import ImageModel
 import Testing
 
+@testable import Codecs
 @testable import Transcoder
 
 /// The field `encode` of a variant, on both paths.
 @Suite(.timeLimit(.minutes(5)))
 struct EncoderOptionsTests {
-    private let harness = TranscodeHarness()
-    private let withoutPlanes = TranscodeHarness { $0.limits.allowsPlanes = false }
+    private let harness = PictureHarness()
+    private let withoutPlanes = PictureHarness { $0.allowsPlanes = false }
 
     /// With enough detail and colour for every setting to matter; opaque.
     private let photo: [UInt8] = {
@@ -47,7 +48,8 @@ struct EncoderOptionsTests {
     @Test func `a progressive JPEG has several scans of the same pixels`() async throws {
         let plain = try await files("jpeg", #"{"progressive":false}"#)
         for (file, plain) in zip(try await files("jpeg", #"{"progressive":true}"#), plain) {
-            #expect(try frameHeader(file).marker == 0xC2 && frameHeader(plain).marker == 0xC0)
+            #expect(try frameHeader(file).marker == 0xC2)
+            #expect(try frameHeader(plain).marker == 0xC0)
             let (made, other) = (try #require(PixelSample(file)), try #require(PixelSample(plain)))
             for x in stride(from: 0, to: 160, by: 7) { #expect(made.pixel(x, 60) == other.pixel(x, 60)) }
         }
@@ -61,7 +63,8 @@ struct EncoderOptionsTests {
         }
         let optimised = try await files("jpeg", #"{"optimizeCoding":true}"#)
         for (file, optimised) in zip(try await files("jpeg", #"{"optimizeCoding":false}"#), optimised) {
-            #expect(hasStandard(file) && !hasStandard(optimised))
+            #expect(hasStandard(file))
+            #expect(!hasStandard(optimised))
             #expect(file.count > optimised.count)
             let (made, other) = (try #require(PixelSample(file)), try #require(PixelSample(optimised)))
             #expect(made.pixel(80, 60) == other.pixel(80, 60))
@@ -88,7 +91,8 @@ struct EncoderOptionsTests {
     @Test func `a lossless variant has no quality, and no limit on bytes changes it`() async throws {
         let output = try await harness.make(
             photo, #""format":"webp","encode":{"lossless":true},"maxBytes":10,"quality":5"#)
-        #expect(try output.made().quality == nil && output.made().exceedsMaxBytes)
+        #expect(try output.made().quality == nil)
+        #expect(try output.made().exceedsMaxBytes)
     }
 
     @Test(arguments: [("webp", 0, 6), ("avif", 0, 4), ("gif", 1, 10)])
@@ -96,7 +100,8 @@ struct EncoderOptionsTests {
         let quick = try await files(format, #"{"effort":\#(low)}"#),
             slow = try await files(format, #"{"effort":\#(high)}"#)
         for (quick, slow) in zip(quick, slow) {
-            #expect(quick != slow && ImageFormat.recognise(slow)?.name == format)
+            #expect(quick != slow)
+            #expect(ImageFormat.recognise(slow)?.name == format)
             #expect(try #require(PixelSample(quick)).width == PixelSample(slow)?.width)
         }
     }
@@ -121,10 +126,12 @@ struct EncoderOptionsTests {
     @Test(arguments: [(256, UInt8(8)), (16, 4), (4, 2), (2, 1)])
     func `a PNG's palette has at most the colours that are named`(colors: Int, depth: UInt8) async throws {
         for file in try await files("png", #"{"palette":true,"colors":\#(colors)}"#) {
-            #expect(file[24] == depth && file[25] == 3)
+            #expect(file[24] == depth)
+            #expect(file[25] == 3)
             let sample = try #require(PixelSample(file))
             let pixels = Set((0..<160).flatMap { x in (0..<120).map { sample.pixel(x, $0) } })
-            #expect(pixels.count > 1 && pixels.count <= colors)
+            #expect(pixels.count > 1)
+            #expect(pixels.count <= colors)
         }
     }
 
@@ -134,7 +141,8 @@ struct EncoderOptionsTests {
         let passes = try await files("png", #"{"progressive":true}"#)
         for number in 0..<2 {
             #expect(plain[number].count > small[number].count)
-            #expect(passes[number][28] == 1 && small[number][28] == 0)
+            #expect(passes[number][28] == 1)
+            #expect(small[number][28] == 0)
             for file in [plain, small, passes] {
                 let sample = try #require(PixelSample(file[number]))
                 for x in 0..<160 { #expect(sample.pixel(x, 77) == original.pixel(x, 77)) }
@@ -150,10 +158,12 @@ struct EncoderOptionsTests {
                 header, variants: [variant], scale: 1, limits: TranscodeLimits(), writable: [.webp, .png, .jpeg])
         }
         let usual = try plan("{}"), slow = try plan(#"{"effort":6}"#), lossless = try plan(#"{"lossless":true}"#)
-        #expect(usual.outputTimes[0] * 1.5 < slow.outputTimes[0] && slow.outputTimes[0] < lossless.outputTimes[0])
+        #expect(usual.outputTimes[0] * 1.5 < slow.outputTimes[0])
+        #expect(slow.outputTimes[0] < lossless.outputTimes[0])
         let variants = [try Variant(json: #"{"name":"a","keySuffix":"x","format":"webp"}"#.utf8)]
         let summary = PlanSummary(lossless, header, variants: variants, copies: [false])
-        #expect(summary.variants[0].encode == "lossless=true" && summary.variants[0].quality == nil)
+        #expect(summary.variants[0].encode == "lossless=true")
+        #expect(summary.variants[0].quality == nil)
         #expect(summary.lines[2].hasSuffix("→ webp, lossless=true, 800×600"))
     }
 
@@ -163,6 +173,8 @@ struct EncoderOptionsTests {
         let plan = DecodePlan(
             header, variants: [variant], scale: 1, limits: TranscodeLimits(), writable: [.png, .jpeg])
         let encoding = try plan.outputs[0].get().encoding
-        #expect(encoding.format == .jpeg && encoding.replaced == .avif && encoding.options == nil)
+        #expect(encoding.format == .jpeg)
+        #expect(encoding.replaced == .avif)
+        #expect(encoding.options == nil)
     }
 }

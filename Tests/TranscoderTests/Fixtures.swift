@@ -45,6 +45,14 @@ struct ScratchFile: ~Copyable {
     }
 
     deinit { close(descriptor) }
+
+    /// The bytes of a file.
+    static func content(_ descriptor: Int32) -> [UInt8] {
+        let length = Int(lseek(descriptor, 0, SEEK_END))
+        var bytes = [UInt8](repeating: 0, count: length)
+        let read = pread(descriptor, &bytes, length, 0)
+        return Array(bytes.prefix(max(0, read)))
+    }
 }
 
 func isClose(_ pixel: [Int], _ expected: [Int], within tolerance: Int) -> Bool {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
+@testable import Codecs
 @testable import ImageModel
-@testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
 struct GeometryTests {
@@ -53,8 +53,10 @@ struct GeometryTests {
 
     @Test func `aspectFill centres and overflows as in the vector`() throws {
         let content = try #require(Geometry.content(of: size(80, 60), width: 100, height: 100, mode: .aspectFill))
-        #expect(abs(content.x + 16.6667) < 1e-3 && content.y == 0)
-        #expect(abs(content.width - 133.3333) < 1e-3 && content.height == 100)
+        #expect(abs(content.x + 16.6667) < 1e-3)
+        #expect(content.y == 0)
+        #expect(abs(content.width - 133.3333) < 1e-3)
+        #expect(content.height == 100)
         let drawn = Geometry.drawn(content, on: size(100, 100))
         #expect(drawn == PixelRect(x: -17, y: 0, width: 134, height: 100))
     }
@@ -87,7 +89,8 @@ struct GeometryTests {
                     && drawn.y + drawn.height <= canvas.height
                 #expect(
                     mode == .aspectFit ? lies : covers, "\(image) \(width)x\(height) \(mode): \(drawn) on \(canvas)")
-                #expect(drawn.width > 0 && drawn.height > 0)
+                #expect(drawn.width > 0)
+                #expect(drawn.height > 0)
             }
         }
     }

@@ -1,13 +1,14 @@
 import Foundation
 import Testing
 
+@testable import Codecs
 @testable import ImageModel
 @testable import Transcoder
 
 /// Metadata in outputs, read by Debian's exiftool, and outputs read by other decoders.
 @Suite(.timeLimit(.minutes(5)))
 struct MetadataTests {
-    private let harness = TranscodeHarness()
+    private let harness = PictureHarness()
     private let formats = ["jpeg", "png", "gif", "webp", "avif", "heic", "tiff", "jxl"]
 
     /// Runs a program on one file, which replaces `@` or is appended, and returns its output and whether it succeeded.
@@ -87,8 +88,9 @@ struct MetadataTests {
         let image = try located(source)
         #expect(ImageFormat.recognise(image) == source)
         let before = try tool("exiftool", ["-a", "-G1"], image, source.name)
-        #expect(before.text.contains("GPS Latitude") && before.text.contains("Somebody"), "it is in the input")
-        let all = TranscodeHarness { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
+        #expect(before.text.contains("GPS Latitude"), "it is in the input")
+        #expect(before.text.contains("Somebody"), "it is in the input")
+        let all = PictureHarness { $0.formats.formUnion(ImageFormat.acceptedOnRequest) }
         let variants = formats.map { #""keySuffix":"\#($0)","format":"\#($0)""# }
         let small = #""thumbnail":{"width":20,"height":20}"#
         let output = try await all.make(
@@ -98,7 +100,8 @@ struct MetadataTests {
             let format = try output.made(index).format.name
             if index < formats.count { #expect(format == formats[index]) }
             let after = try tool("exiftool", ["-a", "-G1", "-u"], file, format)
-            #expect(after.isFine && after.text.contains("MIME Type"))
+            #expect(after.isFine)
+            #expect(after.text.contains("MIME Type"))
             for text in Self.private_ + ["Somebody", "Anybody"] {
                 #expect(!after.text.contains(text), "\(text) in \(format): \(after.text)")
             }
@@ -112,7 +115,8 @@ struct MetadataTests {
             let output = try await harness.make(
                 image, #""keySuffix":"x","keepCopyright":true,"format":"\#(format)""#)
             let after = try tool("exiftool", ["-a", "-G1", "-u"], output.files[0], format)
-            #expect(after.text.contains("Somebody") && after.text.contains("Anybody"), "\(format): \(after.text)")
+            #expect(after.text.contains("Somebody"), "\(format): \(after.text)")
+            #expect(after.text.contains("Anybody"), "\(format): \(after.text)")
             for text in ["GPS", "Camera", "Somewhere", "XMP"] {
                 #expect(!after.text.contains(text), "\(text) in \(format): \(after.text)")
             }
@@ -168,7 +172,8 @@ struct MetadataTests {
             let result = try tool(decoder.command[0], Array(words), file, format)
             #expect(result.isFine, "\(what), \(decoder.command[0]): \(result.text)")
             let text = result.text.lowercased().replacing("validate                        : ok", with: "")
-            #expect(!text.contains("warning") && !text.contains("error"), "\(what): \(result.text)")
+            #expect(!text.contains("warning"), "\(what): \(result.text)")
+            #expect(!text.contains("error"), "\(what): \(result.text)")
         }
     }
 

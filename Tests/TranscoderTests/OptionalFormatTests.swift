@@ -24,7 +24,8 @@ struct OptionalFormatTests {
         #expect(try await TranscodeHarness().refusal(image)?.code == .undecodable)
         let output = try await harness.make(image, #""keySuffix":"x","format":"png""#, #""keySuffix":"y""#)
         let sample = try output.sample()
-        #expect(sample.width == 80 && sample.height == 60)
+        #expect(sample.width == 80)
+        #expect(sample.height == 60)
         #expect(isClose(sample.pixel(5, 5), [255, 0, 0, 255], within: 12), "\(sample.pixel(5, 5))")
         #expect(isClose(sample.pixel(40, 58), [4, 4, 130, 255], within: 12), "\(sample.pixel(40, 58))")
         // The format is not kept.
@@ -56,8 +57,10 @@ struct OptionalFormatTests {
 
     @Test func `a TIFF is rotated by its orientation and refused where it is truncated`() async throws {
         let turned = try await harness.make(try Fixtures.image("orientation-6.tiff"), #""keySuffix":"x""#)
-        #expect(turned.report.source.orientation == 6 && turned.report.source.width == 60)
-        #expect(try turned.made().width == 80 && turned.made().height == 60)
+        #expect(turned.report.source.orientation == 6)
+        #expect(turned.report.source.width == 60)
+        #expect(try turned.made().width == 80)
+        #expect(try turned.made().height == 60)
         for name in ["still.tiff", "still.jxl"] {
             let image = try Fixtures.image(name)
             let error = try await harness.refusal(Array(image.prefix(image.count / 2)))
@@ -109,7 +112,9 @@ struct OptionalFormatTests {
         let page = try Fixtures.image("still.pdf")
         let file = try ScratchFile(page)
         let header = try await harness.pool.probe(file.descriptor)
-        #expect(header.frames == 1 && header.width == 80 && header.height == 60)
+        #expect(header.frames == 1)
+        #expect(header.width == 80)
+        #expect(header.height == 60)
         let box = Array("[0 0 80 60]".utf8), huge = Array("[0 0 90000 9]".utf8)
         let start = try #require(page.indices.first { page[$0...].starts(with: box) })
         var large = page

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Codecs
 @testable import ImageModel
 @testable import Transcoder
 
@@ -35,7 +36,8 @@ struct OutputProgressTests {
         let other = try plan(trimmed(200), trimmed(400, threshold: 20))
         // 350 ns for each of 12 million pixels.
         let border = Duration.milliseconds(4200)
-        #expect(one.processorTime > border && same.processorTime < one.processorTime + border / 10)
+        #expect(one.processorTime > border)
+        #expect(same.processorTime < one.processorTime + border / 10)
         #expect(other.processorTime > one.processorTime + border)
         // Alone each of them takes the whole time.
         for time in same.outputTimes { #expect(time > border) }
@@ -44,24 +46,29 @@ struct OutputProgressTests {
     @Test func `the time of an output has that of what it starts from, until that is drawn`() throws {
         let plan = try plan(box(2000), box(200))
         var progress = plan.progress
-        #expect(progress.drawings(for: 1) == [0, 1] && progress.drawings(for: 0) == [0])
+        #expect(progress.drawings(for: 1) == [0, 1])
+        #expect(progress.drawings(for: 0) == [0])
         let whole = progress.time(for: 1)
         #expect(whole == plan.outputTimes[1])
         progress.draw(0)
-        #expect(progress.drawings(for: 1) == [1] && progress.time(for: 1) < whole / 10)
+        #expect(progress.drawings(for: 1) == [1])
+        #expect(progress.time(for: 1) < whole / 10)
         let undrawn = plan.outputTimes[0]
-        #expect(progress.drawings(for: 0).isEmpty && progress.time(for: 0) < undrawn)
+        #expect(progress.drawings(for: 0).isEmpty)
+        #expect(progress.time(for: 0) < undrawn)
     }
 
     @Test func `an output is held until it is finished and all that start from it are drawn`() throws {
         var progress = try plan(box(2000), box(1000), box(200)).progress
-        #expect(progress.drawings(for: 2) == [0, 1, 2] && progress.held.isEmpty)
+        #expect(progress.drawings(for: 2) == [0, 1, 2])
+        #expect(progress.held.isEmpty)
         progress.draw(0)
         progress.finish(0)
         #expect(progress.held == [0])
         // Even when the next one cannot be made, another one is drawn from it.
         progress.finish(1)
-        #expect(progress.held == [0] && progress.drawings(for: 2) == [1, 2])
+        #expect(progress.held == [0])
+        #expect(progress.drawings(for: 2) == [1, 2])
         progress.draw(1)
         #expect(progress.held == [1])
         progress.draw(2)
@@ -73,10 +80,12 @@ struct OutputProgressTests {
     @Test func `the decoded image is wanted for borders until the last one is cut`() throws {
         var progress = try plan(trimmed(200), trimmed(400), box(100)).progress
         for number in 0...1 {
-            #expect(progress.needsTrimming && progress.trims(number))
+            #expect(progress.needsTrimming)
+            #expect(progress.trims(number))
             progress.draw(number)
         }
-        #expect(!progress.needsTrimming && !progress.trims(2))
+        #expect(!progress.needsTrimming)
+        #expect(!progress.trims(2))
     }
 
     @Test func `an output with the bytes of another is not drawn, and is when that one failed`() throws {
@@ -85,7 +94,8 @@ struct OutputProgressTests {
         var progress = plan.progress
         progress.draw(0)
         progress.finish(0)
-        #expect(progress.held.isEmpty && progress.drawings(for: 1) == [1])
+        #expect(progress.held.isEmpty)
+        #expect(progress.drawings(for: 1) == [1])
     }
 
     @Test func `the most memory is that of what is held at once`() throws {
@@ -114,11 +124,14 @@ struct OutputProgressTests {
     @Test func `borders are cut from one copy of the image`() throws {
         let area = 12_000_000
         let one = try plan(trimmed(200), planes: true), plain = try plan(box(200), planes: true)
-        #expect(one.path == .planes && one.memoryBytes > plain.memoryBytes + 4 * area)
+        #expect(one.path == .planes)
+        #expect(one.memoryBytes > plain.memoryBytes + 4 * area)
         let three = try plan(trimmed(200), trimmed(400), trimmed(300, threshold: 20), planes: true)
-        #expect(three.memoryBytes < one.memoryBytes + area && three.memoryBytes >= one.memoryBytes)
+        #expect(three.memoryBytes < one.memoryBytes + area)
+        #expect(three.memoryBytes >= one.memoryBytes)
         // libvips cuts them from the decoded image itself.
         let libvips = try plan(trimmed(200)), several = try plan(trimmed(200), trimmed(300, threshold: 20))
-        #expect(libvips.path == .libvips && several.memoryBytes < libvips.memoryBytes + area)
+        #expect(libvips.path == .libvips)
+        #expect(several.memoryBytes < libvips.memoryBytes + area)
     }
 }

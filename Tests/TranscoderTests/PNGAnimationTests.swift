@@ -1,6 +1,8 @@
 import ImageModel
+import TestTranscoder
 import Testing
 
+@testable import Codecs
 @testable import Transcoder
 
 /// Frames of animated PNGs, read and written.
@@ -8,14 +10,14 @@ import Testing
 struct PNGAnimationTests {
     private typealias Frame = SyntheticAnimation.Frame
 
-    private let harness = TranscodeHarness()
+    private let harness = PictureHarness()
     private let thumbnail = #""thumbnail":{"width":4,"height":4}"#
     private let red: [UInt8] = [255, 0, 0, 255], green: [UInt8] = [0, 255, 0, 255], blue: [UInt8] = [0, 0, 255, 255]
     private let whole = [0, 0, 8, 4]
 
     private func header(_ bytes: [UInt8]) async throws -> SourceHeader {
         let file = try ScratchFile(bytes)
-        return try await harness.pool.probe(file.descriptor)
+        return try await harness.transcoder.probe(file.descriptor)
     }
 
     /// The colour at one place in every frame of a GIF, as libvips reads it; nil where it is transparent.
@@ -54,14 +56,21 @@ struct PNGAnimationTests {
         ])
         let output = try await harness.make(animation.file, thumbnail)
         let after = try await header(output.files[0])
-        #expect(try output.made().format == .png && !output.made().copied && output.made().frames == 4)
-        #expect(after.width == 4 && after.height == 2 && after.frames == 4)
-        #expect(after.loopCount == 3 && after.frameMilliseconds == [500, 100, 70000, 30])
+        #expect(try output.made().format == .png)
+        #expect(try !output.made().copied)
+        #expect(try output.made().frames == 4)
+        #expect(after.width == 4)
+        #expect(after.height == 2)
+        #expect(after.frames == 4)
+        #expect(after.loopCount == 3)
+        #expect(after.frameMilliseconds == [500, 100, 70000, 30])
         let frames = try output.files[0].withUnsafeBytes { try PNGAnimation($0)?.frames } ?? []
         let (right, pixel) = (PixelRect(x: 2, y: 0, width: 2, height: 1), PixelRect(x: 0, y: 0, width: 1, height: 1))
         let all = PixelRect(x: 0, y: 0, width: 4, height: 2)
-        #expect(frames.map(\.rect.size)[0] == all.size && frames.map(\.rect)[2...] == [pixel, all])
-        #expect(frames[1].rect.x <= right.x && frames[1].rect.width >= right.width)
+        #expect(frames.map(\.rect.size)[0] == all.size)
+        #expect(frames.map(\.rect)[2...] == [pixel, all])
+        #expect(frames[1].rect.x <= right.x)
+        #expect(frames[1].rect.width >= right.width)
         #expect(try output.sample().pixel(0, 0) == [255, 0, 0, 255])
     }
 
@@ -86,7 +95,8 @@ struct PNGAnimationTests {
         let gif = try await harness.make(
             animation.file, #""animation":"frames","format":"gif""#, #"\#(thumbnail),"format":"png""#)
         #expect(try colors(gif.files[0], 0, 0) == [[255, 0, 0], [0, 0, 255]])
-        #expect(try gif.made(1).frames == 1 && gif.sample(1).pixel(1, 1) == [255, 0, 0, 255])
+        #expect(try gif.made(1).frames == 1)
+        #expect(try gif.sample(1).pixel(1, 1) == [255, 0, 0, 255])
     }
 
     @Test func `a first frame that is smaller than the canvas is on transparency`() async throws {
@@ -108,23 +118,34 @@ struct PNGAnimationTests {
         #expect(try await header(animation.file).frames == 1)
     }
 
-    @Test func `frames that are cut, out of order or outside the canvas are refused`() async throws {
-        let good = SyntheticAnimation(frames: [Frame(rect: whole, color: red), Frame(rect: whole, color: blue)])
-        func code(_ file: [UInt8]) async throws -> TranscodeError.Code? {
-            try await harness.refusal(file, thumbnail)?.code
+    @Test func `a cut file is refused, and one with a bad frame has the frames before it`() async throws {
+        let colors = [red, green, blue], good = SyntheticAnimation(frames: colors.map { Frame(rect: whole, color: $0) })
+        #expect(try await header(good.file).frames == 3)
+        for length in [13, 30, 100] {
+            #expect(try await harness.refusal(good.file.dropLast(length), thumbnail)?.code == .undecodable)
         }
-        #expect(try await code(good.file) == nil)
-        for length in [13, 30, 100] { #expect(try await code(good.file.dropLast(length)) == .undecodable) }
         var bad = good
-        bad.wrongNumber = 2
-        #expect(try await code(bad.file) == .undecodable)
+        bad.wrongNumber = 5
+        #expect(try await header(bad.file).frames == 2)
         bad = good
+        bad.frames[2].rect = [1, 0, 8, 4]
+        #expect(try await header(bad.file).frames == 2)
         bad.frames[1].rect = [1, 0, 8, 4]
-        #expect(try await code(bad.file) == .undecodable)
+        #expect(try await header(bad.file).frames == 1)
+        #expect(try await harness.make(bad.file, #""format":"png""#).sample().pixel(2, 2) == [255, 0, 0, 255])
         // A bit of the last frame's pixels.
         var changed = good.file
         changed[changed.count - 40] ^= 4
-        #expect(try await code(changed) == .undecodable)
+        let output = try await harness.make(changed, #""animation":"frames","format":"gif""#)
+        #expect(try self.colors(output.files[0], 2, 2) == [[255, 0, 0], [0, 255, 0]])
+    }
+
+    @Test func `a frame whose pixels do not decompress ends the animation`() async throws {
+        var animation = SyntheticAnimation(frames: [red, green, blue].map { Frame(rect: whole, color: $0) })
+        animation.brokenPixels = 2
+        #expect(try await header(animation.file).frames == 3)
+        let output = try await harness.make(animation.file, #""animation":"frames","format":"gif""#)
+        #expect(try colors(output.files[0], 2, 2) == [[255, 0, 0], [0, 255, 0]])
     }
 
     /// Frames of one pixel that show for more than 18 hours each: their times alone are longer than a child's message.
@@ -145,10 +166,12 @@ struct PNGAnimationTests {
     @Test func `more than 10,000 frames are refused where a variant has all, and the first is drawn`() async throws {
         let count = ChildRequest.maxLength / "65535000,".utf8.count + 1
         let output = try await harness.make(pixels(count), thumbnail, #""format":"png","animation":"still""#)
-        #expect(output.report.source.frames == count && output.report.source.frameMilliseconds.isEmpty)
+        #expect(output.report.source.frames == count)
+        #expect(output.report.source.frameMilliseconds.isEmpty)
         #expect(throws: TranscodeError.self) { try output.made() }
         if case .failure(let error) = output.report.variants[0] { #expect(error.code == .frames) }
-        #expect(try output.made(1).frames == 1 && output.sample(1).pixel(0, 0) == [255, 0, 0, 255])
+        #expect(try output.made(1).frames == 1)
+        #expect(try output.sample(1).pixel(0, 0) == [255, 0, 0, 255])
     }
 
     // SDWebImage's TestImageAnimated.apng has 101.

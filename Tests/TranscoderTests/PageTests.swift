@@ -1,21 +1,22 @@
 import Foundation
 import ImageModel
+import TestTranscoder
 import Testing
 
 @testable import Transcoder
 
-/// The examples in docs/transformers.md and docs/formats.md.
+/// The examples in docs/images.md.
 @Suite(.timeLimit(.minutes(5)))
 struct PageTests {
-    private func page(_ name: String) throws -> String {
+    private func page() throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        return try String(contentsOf: root.appending(path: "docs/\(name)"), encoding: .utf8)
+        return try String(contentsOf: root.appending(path: "docs/images.md"), encoding: .utf8)
     }
 
     @Test func `every JSON example is valid, and every transformer has one`() throws {
         var types: Set<String> = []
-        for match in try page("transformers.md").matches(of: /(?m)^```json\n((?s).*?)^```/) {
+        for match in try page().matches(of: /(?m)^```json\n((?s).*?)^```/) {
             let text = String(match.1)
             let variant = text.hasPrefix(#"{"name""#) ? text : #"{"name":"v","transform":[\#(text)]}"#
             types.formUnion(try Variant(json: variant.utf8).transforms.map(\.typeName))
@@ -27,7 +28,7 @@ struct PageTests {
     }
 
     @Test func `every filter is listed with its parameters, and every blend mode is listed`() throws {
-        let text = try page("transformers.md")
+        let text = try page()
         for (name, parameters) in Filter.all {
             let row = try #require(text.split(separator: "\n").first { $0.hasPrefix("| `\(name)`") }, "\(name)")
             for parameter in parameters { #expect(row.contains(parameter.name), "\(name) \(parameter.name)") }
@@ -36,7 +37,7 @@ struct PageTests {
     }
 
     @Test func `variants drawn from larger variants are close to those drawn from the original`() async throws {
-        let harness = TranscodeHarness()
+        let harness = PictureHarness()
         let photo = SyntheticImage.png(550, 400) { x, y in
             let wave = (x / 37 + y / 23) % 2 == 0 ? 60 : 0
             return [UInt8((x / 5 + wave) % 256), UInt8((y / 4 + wave) % 256), UInt8((x + y) / 8 % 256), 255]
@@ -63,8 +64,12 @@ struct PageTests {
             #"{"name":"a","keySuffix":"a","format":"avif"}"#, #"{"name":"b","keySuffix":"b","format":"avif"}"#,
         ]
         .map { try Variant(json: $0.utf8) }
-        let plan = try await TranscodeHarness().pool.plan(source.descriptor, variants: variants)
-        #expect(plan.variants[0].format == .avif && plan.variants[1].sameBytesAs == "a" && plan.path == "planes")
-        #expect(plan.lines.count == 4 && plan.memoryBytes > 0 && plan.milliseconds > 0)
+        let plan = try await PictureHarness().transcoder.plan(source.descriptor, variants: variants)
+        #expect(plan.variants[0].format == .avif)
+        #expect(plan.variants[1].sameBytesAs == "a")
+        #expect(plan.path == "planes")
+        #expect(plan.lines.count == 4)
+        #expect(plan.memoryBytes > 0)
+        #expect(plan.milliseconds > 0)
     }
 }

@@ -2,11 +2,12 @@ import Foundation
 import ImageModel
 import Testing
 
+@testable import Codecs
 @testable import Transcoder
 
 /// Planes and libvips compared with the exact result: every pixel decoded, Lanczos 3 in floating point, not encoded.
 ///
-/// The bounds come from 400 such images, see docs/faster-path.md; LARDER_PATH_IMAGES=400 prints each of them.
+/// The bounds come from 400 such images, see Benchmarks/Results/planes.md; LARDER_PATH_IMAGES=400 prints each of them.
 @Suite(.timeLimit(.minutes(20)))
 struct PathDistanceTests {
     private let planes = TranscodeHarness { $0.count = 2 }
@@ -140,7 +141,7 @@ struct PathDistanceTests {
             }
             // A codec's block is eight pixels; in a smaller image its rounding dominates.
             guard found.isLarge else {
-                #expect(found.planes.psnr > min(found.libvips.psnr - 3, 30), "\(seed): \(found)")
+                #expect(found.planes.psnr > min(found.libvips.psnr - 4, 30), "\(seed): \(found)")
                 continue
             }
             // Above 50 dB both are exact within the rounding of samples to whole numbers.

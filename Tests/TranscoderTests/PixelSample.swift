@@ -1,5 +1,7 @@
+import TestTranscoder
+
+@testable import Codecs
 @testable import ImageModel
-@testable import Transcoder
 
 /// An image decoded in this process to RGBA.
 struct PixelSample: Sendable {
@@ -15,7 +17,7 @@ struct PixelSample: Sendable {
     ///
     /// - Parameter frames: how many frames of a GIF or WebP, one below another; -1 for all.
     init?(_ file: [UInt8], frames: Int = 1) {
-        guard Self.isStarted, let format = ImageFormat.recognise(file),
+        guard DirectTranscoder.isReady, let format = ImageFormat.recognise(file),
             let sample = file.withUnsafeBytes({ try? PixelSample(format, $0, frames: frames) })
         else { return nil }
         self = sample
@@ -63,9 +65,4 @@ struct PixelSample: Sendable {
         }
         return Double(sum) / Double(max(1, width * height * 3))
     }
-
-    private static let isStarted: Bool = {
-        defer { VipsLibrary.allow([.tiff, .jxl]) }
-        return VipsLibrary.start(memoryExit: 1)
-    }()
 }

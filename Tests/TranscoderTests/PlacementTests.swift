@@ -1,12 +1,13 @@
 import ImageModel
 import Testing
 
+@testable import Codecs
 @testable import Transcoder
 
 /// Larder's own transformers: gravity, enlarging, pad and sharpen.
 @Suite(.timeLimit(.minutes(5)))
 struct PlacementTests {
-    private let harness = TranscodeHarness()
+    private let harness = PictureHarness()
 
     /// 60 × 20: three squares, red, green and blue.
     private let flag = SyntheticImage.png(60, 20) { x, _ in
@@ -24,7 +25,8 @@ struct PlacementTests {
     func `aspectFill keeps the part with the gravity's point`(gravity: String, color: [Int]) async throws {
         let sample = try await pixels(
             flag, #"{"type":"resize","width":10,"height":10,"scaleMode":"aspectFill","gravity":\#(gravity)}"#)
-        #expect(sample.width == 10 && sample.height == 10)
+        #expect(sample.width == 10)
+        #expect(sample.height == 10)
         #expect(isClose(sample.pixel(5, 5), color + [255], within: 3))
     }
 
@@ -41,7 +43,8 @@ struct PlacementTests {
         for (gravity, color) in [("left", [255, 0, 0, 255]), ("right", [0, 0, 255, 255])] {
             let sample = try await pixels(
                 strip, #"{"type":"resize","width":80,"height":80,"scaleMode":"aspectFill","gravity":"\#(gravity)"}"#)
-            #expect(sample.width == 80 && isClose(sample.pixel(40, 40), color, within: 3))
+            #expect(sample.width == 80)
+            #expect(isClose(sample.pixel(40, 40), color, within: 3))
         }
     }
 
@@ -52,7 +55,8 @@ struct PlacementTests {
         }
         let sample = try await pixels(
             image, #"{"type":"resize","width":50,"height":50,"scaleMode":"aspectFill","gravity":"\#(interest)"}"#)
-        #expect(sample.width == 50 && sample.height == 50)
+        #expect(sample.width == 50)
+        #expect(sample.height == 50)
         let detail = (0..<50).filter { !isClose(sample.pixel($0, 25), [90, 90, 90, 255], within: 12) }.count
         // In the middle there is none; a part as wide as the canvas shows at most 40 columns of it.
         #expect(detail > 25, "\(detail)")
@@ -62,19 +66,27 @@ struct PlacementTests {
     func `without enlarge an image keeps its pixels`(mode: String, width: Int, height: Int) async throws {
         let sample = try await pixels(
             flag, #"{"type":"resize","width":80,"height":40,"scaleMode":"\#(mode)","enlarge":false}"#)
-        #expect(sample.width == width && sample.height == height)
+        #expect(sample.width == width)
+        #expect(sample.height == height)
         let left = (width - 60) / 2, top = (height - 20) / 2
-        #expect(sample.pixel(left, top) == [255, 0, 0, 255] && sample.pixel(left + 59, top + 19) == [0, 0, 255, 255])
-        if mode == "aspectFit" { #expect(sample.pixel(left - 1, top)[3] == 0 && sample.pixel(40, top - 1)[3] == 0) }
+        #expect(sample.pixel(left, top) == [255, 0, 0, 255])
+        #expect(sample.pixel(left + 59, top + 19) == [0, 0, 255, 255])
+        if mode == "aspectFit" {
+            #expect(sample.pixel(left - 1, top)[3] == 0)
+            #expect(sample.pixel(40, top - 1)[3] == 0)
+        }
     }
 
     @Test func `without enlarge one side may still shrink`() async throws {
         let fill = try await pixels(
             flag, #"{"type":"resize","width":30,"height":40,"enlarge":false}"#)
-        #expect(fill.width == 30 && fill.height == 20)
+        #expect(fill.width == 30)
+        #expect(fill.height == 20)
         let cut = try await pixels(
             flag, #"{"type":"resize","width":20,"height":40,"scaleMode":"aspectFill","enlarge":false}"#)
-        #expect(cut.width == 20 && cut.height == 20 && cut.pixel(10, 10) == [0, 255, 0, 255])
+        #expect(cut.width == 20)
+        #expect(cut.height == 20)
+        #expect(cut.pixel(10, 10) == [0, 255, 0, 255])
     }
 
     @Test func `pad adds margins of a colour, in points`() async throws {
@@ -82,8 +94,10 @@ struct PlacementTests {
         let opaque = SyntheticImage.png(60, 20) { _, _ in [200, 100, 50, 255] }
         let output = try await harness.make(opaque, #""transform":[\#(pad)],"format":"png""#, scale: 2)
         let sample = try output.sample()
-        #expect(sample.width == 72 && sample.height == 28)
-        #expect(sample.pixel(4, 2) == [200, 100, 50, 255] && sample.pixel(63, 21) == [200, 100, 50, 255])
+        #expect(sample.width == 72)
+        #expect(sample.height == 28)
+        #expect(sample.pixel(4, 2) == [200, 100, 50, 255])
+        #expect(sample.pixel(63, 21) == [200, 100, 50, 255])
         for (x, y) in [(3, 2), (4, 1), (64, 21), (63, 22), (71, 27)] {
             #expect(sample.pixel(x, y) == [16, 32, 48, 255])
         }
@@ -91,10 +105,13 @@ struct PlacementTests {
 
     @Test func `pad is transparent without a colour, and half transparent with one`() async throws {
         let clear = try await pixels(flag, #"{"type":"pad","bottom":5}"#)
-        #expect(clear.height == 25 && clear.pixel(3, 22)[3] == 0 && clear.pixel(3, 19) == [255, 0, 0, 255])
+        #expect(clear.height == 25)
+        #expect(clear.pixel(3, 22)[3] == 0)
+        #expect(clear.pixel(3, 19) == [255, 0, 0, 255])
         let half = try await pixels(flag, ##"{"type":"pad","left":5,"color":"#80ffffff"}"##)
-        #expect(
-            half.width == 65 && half.pixel(2, 10) == [255, 255, 255, 128] && half.pixel(5, 10) == [255, 0, 0, 255])
+        #expect(half.width == 65)
+        #expect(half.pixel(2, 10) == [255, 255, 255, 128])
+        #expect(half.pixel(5, 10) == [255, 0, 0, 255])
     }
 
     @Test func `padding beyond the limit on edges is refused`() async throws {
@@ -138,11 +155,15 @@ struct PlacementTests {
                 #expect(isClose(Array(pixel.prefix(3)), [value, value, value], within: 1), "\(x),\(y): \(pixel)")
             }
         }
-        #expect(sharp.pixel(19, 10)[0] < 86 && sharp.pixel(20, 10)[0] > 144)
-        #expect(sharp.pixel(5, 10) == [0, 0, 0, 0] && sharp.pixel(33, 10)[3] == 64 && sharp.pixel(32, 10)[3] == 160)
+        #expect(sharp.pixel(19, 10)[0] < 86)
+        #expect(sharp.pixel(20, 10)[0] > 144)
+        #expect(sharp.pixel(5, 10) == [0, 0, 0, 0])
+        #expect(sharp.pixel(33, 10)[3] == 64)
+        #expect(sharp.pixel(32, 10)[3] == 160)
         let padded = try await pixels(
             SyntheticImage.plain(20, 20, [120, 120, 120, 255]), #"{"type":"pad","left":8,"top":8},\#(sharpen)"#)
-        #expect(padded.pixel(8, 8) == [120, 120, 120, 255] && padded.pixel(8, 20) == [120, 120, 120, 255])
+        #expect(padded.pixel(8, 8) == [120, 120, 120, 255])
+        #expect(padded.pixel(8, 20) == [120, 120, 120, 255])
     }
 
     @Test func `an opaque image is sharpened alike with an alpha channel and without one`() async throws {
@@ -154,7 +175,9 @@ struct PlacementTests {
         let sharpen = #"{"type":"sharpen","sigma":1.5,"amount":4}"#
         let plain = try await pixels(opaque, sharpen)
         let alpha = try await pixels(SyntheticImage.png(48, 32) { value($0, $1) + [255] }, sharpen)
-        #expect(!plain.hasAlpha && alpha.hasAlpha && plain.maxDifference(from: alpha) == 0)
+        #expect(!plain.hasAlpha)
+        #expect(alpha.hasAlpha)
+        #expect(plain.maxDifference(from: alpha) == 0)
         // A hole at the right changes nothing at the left.
         let holed = try await pixels(
             SyntheticImage.png(48, 32) { $0 < 40 ? value($0, $1) + [255] : [0, 0, 0, 0] }, sharpen)
@@ -189,6 +212,7 @@ struct PlacementTests {
             output.steps.map(\.text) == [
                 "scale to 200×200", "crop 200×100 by attention", "sharpen by 3.0 within 0.5",
             ])
-        #expect(plan.base == PixelSize(width: 200, height: 200) && !output.drawing.hasAlpha)
+        #expect(plan.base == PixelSize(width: 200, height: 200))
+        #expect(!output.drawing.hasAlpha)
     }
 }

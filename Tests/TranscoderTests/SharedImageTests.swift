@@ -7,7 +7,7 @@ import Testing
 /// SDWebImage's test images and the assertions of its tests; they run where those images are present.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
 struct SharedImageTests {
-    private let harness = TranscodeHarness { $0.count = 2 }
+    private let harness = PictureHarness()
 
     private func image(_ name: String) throws -> [UInt8] {
         try Fixtures.bytes(try #require(Fixtures.shared) + "/" + name)
@@ -19,8 +19,10 @@ struct SharedImageTests {
         let output = try await harness.make(
             try image("TestImage.png"), #""transform":[{"type":"resize","width":200,"height":100}]"#,
             #""transform":[{"type":"resize","width":2000,"height":1000,"scaleMode":"aspectFit"}]"#)
-        #expect(try output.made(0).width == 200 && output.made(0).height == 100)
-        #expect(try output.made(1).width == 2000 && output.made(1).height == 1000)
+        #expect(try output.made(0).width == 200)
+        #expect(try output.made(0).height == 100)
+        #expect(try output.made(1).width == 2000)
+        #expect(try output.made(1).height == 1000)
         #expect(try output.sample(1).pixel(1000, 50) == black)
     }
 
@@ -28,7 +30,8 @@ struct SharedImageTests {
         let output = try await harness.make(
             try image("TestImage.png"), #""transform":[{"type":"crop","x":50,"y":10,"width":200,"height":200}]"#)
         let sample = try output.sample()
-        #expect(sample.width == 200 && sample.height == 200)
+        #expect(sample.width == 200)
+        #expect(sample.height == 200)
         #expect(sample.pixel(0, 0) == [0, 0, 0, 0])
         #expect(sample.pixel(100, 10) == black)
     }
@@ -50,8 +53,10 @@ struct SharedImageTests {
         let large = try await harness.make(
             try image("TestImageLarge.jpg"), #""thumbnail":{"width":400,"height":300}"#,
             #""thumbnail":{"width":4000,"height":4000}"#)
-        #expect(try large.made(0).width == 400 && large.made(0).height == 263)
-        #expect(try large.made(1).width == 4000 && large.made(1).height == 2629)
+        #expect(try large.made(0).width == 400)
+        #expect(try large.made(0).height == 263)
+        #expect(try large.made(1).width == 4000)
+        #expect(try large.made(1).height == 2629)
         let box = #""thumbnail":{"width":50,"height":50,"preserveAspectRatio":"#
         for name in ["TestImage.heic", "TestImage.heif", "TestImageAnimated.heics", "TestImageStatic.webp"] {
             let output = try await harness.make(try image(name), "\(box)true}", "\(box)false}")
@@ -59,7 +64,8 @@ struct SharedImageTests {
             let ratio = Double(min(source.width, source.height)) / Double(max(source.width, source.height))
             #expect(max(kept.width, kept.height) == 50, "\(name)")
             #expect(abs(Double(min(kept.width, kept.height)) - 50 * ratio) <= 1, "\(name)")
-            #expect(try output.made(1).width == 50 && output.made(1).height == 50, "\(name)")
+            #expect(try output.made(1).width == 50, "\(name)")
+            #expect(try output.made(1).height == 50, "\(name)")
         }
     }
 
@@ -70,10 +76,11 @@ struct SharedImageTests {
     }
 
     @Test func `the SVG, the PDF and the JPEG XL are read where they are allowed`() async throws {
-        let open = TranscodeHarness { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
+        let open = PictureHarness { $0.formats.formUnion(ImageFormat.acceptedOnRequest) }
         for (name, size) in [("TestImage.svg", (131, 76)), ("TestImage.pdf", (36, 36))] {
             let output = try await open.make(try image(name), #""keySuffix":"x""#)
-            #expect(try output.made().width == size.0 && output.made().height == size.1, "\(name)")
+            #expect(try output.made().width == size.0, "\(name)")
+            #expect(try output.made().height == size.1, "\(name)")
             #expect(try output.made().format == .png, "\(name)")
         }
         let output = try await open.make(try image("TestHDR.jxl"), #""thumbnail":{"width":50,"height":50}"#)
@@ -93,7 +100,8 @@ struct SharedImageTests {
                     #""transform":[{"type":"resize","width":64,"height":48,"scaleMode":"aspectFit"}]"#)
                 for variant in output.report.variants { _ = try variant.get() }
                 #expect(format.map(ImageFormat.acceptedByDefault.contains) == true, "\(name)")
-                for (index, bytes) in output.files.enumerated() {
+                // A copy is the file itself, which may need its repair.
+                for (index, bytes) in output.files.enumerated() where try !output.made(index).copied {
                     #expect(PixelSample(bytes) != nil, "\(name) \(index)")
                 }
             } catch let error as TranscodeError {

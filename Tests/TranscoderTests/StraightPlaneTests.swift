@@ -1,13 +1,15 @@
 import ImageModel
+import TestTranscoder
 import Testing
 
+@testable import Codecs
 @testable import Transcoder
 
 /// Planes with alpha: resampled as exactly as libvips resamples them, and unchanged where nothing is resampled.
 @Suite(.timeLimit(.minutes(5)))
 struct StraightPlaneTests {
-    private let planes = TranscodeHarness()
-    private let libvips = TranscodeHarness { $0.limits.allowsPlanes = false }
+    private let planes = PictureHarness()
+    private let libvips = PictureHarness { $0.allowsPlanes = false }
 
     /// Colours, and an alpha that is soft, with an opaque and a transparent part.
     private func pixels(_ size: PixelSize) -> [UInt8] {
@@ -77,7 +79,9 @@ struct StraightPlaneTests {
         for harness in [planes, libvips] {
             let output = try await harness.make(square, #""thumbnail":{"width":40,"height":40},"format":"png""#)
             let sample = try output.sample()
-            #expect(sample.width == 40 && sample.pixel(5, 5)[3] == 0 && sample.pixel(35, 35) == [200, 200, 200, 255])
+            #expect(sample.width == 40)
+            #expect(sample.pixel(5, 5)[3] == 0)
+            #expect(sample.pixel(35, 35) == [200, 200, 200, 255])
             for y in 0..<40 {
                 for x in 0..<40 where sample.pixel(x, y)[3] > 0 {
                     let pixel = sample.pixel(x, y)
@@ -92,7 +96,7 @@ struct StraightPlaneTests {
         let variants = [#""keySuffix":"x","format":"png""#, #""thumbnail":{"width":20,"height":20},"format":"png""#]
         let source = try ScratchFile(file)
         let parsed = try variants.map { try Variant(json: #"{"name":"v",\#($0)}"#.utf8) }
-        #expect(try await planes.pool.plan(source.descriptor, variants: parsed).path == "planes")
+        #expect(try await planes.transcoder.plan(source.descriptor, variants: parsed).path == "planes")
         let one = try await planes.make(file, variants[0], variants[1])
         let other = try await libvips.make(file, variants[0], variants[1])
         let found = try one.sample(0), pixels = pixels(size)

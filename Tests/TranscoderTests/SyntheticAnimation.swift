@@ -1,3 +1,4 @@
+@testable import Codecs
 @testable import Transcoder
 
 /// Animated PNG files with frames of one colour each.
@@ -43,6 +44,9 @@ struct SyntheticAnimation {
     /// The sequence number of each chunk is that of its place, this place excepted.
     var wrongNumber: Int?
 
+    /// The frame whose pixels do not decompress.
+    var brokenPixels: Int?
+
     /// The file in 8-bit RGBA.
     var file: [UInt8] {
         var number = 0
@@ -69,9 +73,11 @@ struct SyntheticAnimation {
         } else if let first = rest.popFirst() {
             file += control(first) + SyntheticImage.chunk("IDAT", pixels(first))
         }
-        for frame in rest {
+        for (index, frame) in zip(rest.indices, rest) {
             // In two parts.
-            let bytes = pixels(frame)
+            var bytes = pixels(frame)
+            // The length of the first block.
+            if index == brokenPixels { bytes[3] ^= 0xFF }
             file += control(frame) + SyntheticImage.chunk("fdAT", next() + bytes.prefix(5))
             file += SyntheticImage.chunk("fdAT", next() + bytes.dropFirst(5))
         }

@@ -30,8 +30,10 @@ struct SystemCallTests {
         let results = try await Self.results(level, account)
         let expected = results.filter { $0.key.hasPrefix("+") }
         let others = results.filter { !$0.key.hasPrefix("+") && !$0.key.hasPrefix("=") }
-        #expect(expected.count == 4 && expected.values.allSatisfy { $0 == 0 }, "\(expected)")
-        #expect(others.count > 150 && others["execve"] == EPERM, "\(others.count)")
+        #expect(expected.count == 4, "\(expected)")
+        #expect(expected.values.allSatisfy { $0 == 0 }, "\(expected)")
+        #expect(others.count > 150, "\(others.count)")
+        #expect(others["execve"] == EPERM, "\(others.count)")
         for (name, number) in others { #expect(Self.denials.contains(number), "\(name): errno \(number)") }
         try Self.expectReadOnlyOriginal(results)
     }
@@ -103,10 +105,10 @@ struct SystemCallTests {
     private static func results(_ level: SandboxLevel, _ account: Account) async throws -> [String: Int32] {
         let trial = try await SystemCallTrial(), kernel = try await LimitedKernel()
         // The account is changed last: setpriv can start a program in a directory that only root may search.
-        let words = kernel.words(without: missing(level), try await words(account, [Products.larder, "transcoder"]))
+        let words = kernel.words(without: missing(level), try await words(account, [Products.transcoder]))
         let harness = TranscodeHarness { configuration in
-            configuration.executable = words[0]
-            configuration.arguments = Array(words.dropFirst())
+            configuration.executable = "/usr/bin/env"
+            configuration.arguments = words
             configuration.environment += trial.environment
             if level != .full { configuration.sandbox = .bestEffort }
         }
@@ -116,7 +118,7 @@ struct SystemCallTests {
         let request = TranscodeRequest(
             source: source.descriptor, variants: [variant], outputs: [output.descriptor])
         let error = await #expect(throws: TranscodeError.self) { try await harness.pool.transcode(request) }
-        let report = TranscodeHarness.content(output.descriptor)
+        let report = ScratchFile.content(output.descriptor)
         // The trial ends with this code after its last call, as does the program that it starts where that is allowed.
         #expect(error?.message == "the transcoder exited with code 0", "\(String(decoding: report, as: UTF8.self))")
         return SystemCallTrial.results(report)

@@ -1,7 +1,7 @@
 extension SyntheticImage {
     /// A profile of RGB with a table of two points for each axis instead of curves and a matrix (ICC.1:2010, 10.8), for
-    /// the relative intent.
-    static var tableProfile: [UInt8] {
+    /// the relative intent, or, as `A2B0`, for the perceptual one.
+    static func tableProfile(_ tag: String = "A2B1") -> [UInt8] {
         func half(_ values: [Int]) -> [UInt8] { values.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] } }
         let zeros = { (count: Int) in [UInt8](repeating: 0, count: count) }
         let one = big(0x1_0000), none = zeros(4)
@@ -20,6 +20,6 @@ extension SyntheticImage {
         var header = big(144 + table.count) + none + [2, 0x40, 0, 0] + Array("mntrRGB Lab ".utf8)
         header += [0x07, 0xEA, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0] + Array("acsp".utf8) + zeros(28)
         header += big(0xF6D6) + big(0x1_0000) + big(0xD32D)
-        return header + zeros(128 - header.count) + big(1) + Array("A2B1".utf8) + big(144) + big(table.count) + table
+        return header + zeros(128 - header.count) + big(1) + Array(tag.utf8) + big(144) + big(table.count) + table
     }
 }

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Codecs
 @testable import ImageModel
 @testable import Transcoder
 
@@ -105,7 +106,8 @@ struct VariantWriterTests {
         let (results, encoded) = try write(large, small, hard: .seconds(6))
         #expect(encoded == [7])
         let error = #expect(throws: TranscodeError.self) { try results[0].get() }
-        #expect(error?.code == .time && error?.message.contains("after 6 s") == true)
+        #expect(error?.code == .time)
+        #expect(error?.message.contains("after 6 s") == true)
     }
 
     private func trimmed(_ threshold: Int) -> String {
@@ -116,7 +118,8 @@ struct VariantWriterTests {
         let image = FakeDecodedImage(drawingTimes: [0: .seconds(8), 1: .seconds(8), 2: .seconds(8)])
         let plain = #""thumbnail":{"width":200,"height":200}"#
         let (results, encoded) = try write(trimmed(1), trimmed(2), trimmed(3), plain, from: image)
-        #expect(image.work.drawn == [3, 0] && encoded.count == 2)
+        #expect(image.work.drawn == [3, 0])
+        #expect(encoded.count == 2)
         #expect(codes(results) == [nil, .time, .time, nil])
     }
 
@@ -133,7 +136,8 @@ struct VariantWriterTests {
         #expect(try codes(write(small, from: slow).results) == [nil])
         let slower = FakeDecodedImage(drawingTimes: [0: .seconds(30)])
         let (results, encoded) = try write(small, from: slower)
-        #expect(codes(results) == [.time] && encoded.isEmpty)
+        #expect(codes(results) == [.time])
+        #expect(encoded.isEmpty)
         let search = FakeDecodedImage(drawingTimes: [0: .seconds(20)])
         #expect(try codes(write("\(small),\"maxBytes\":800", from: search).results) == [nil])
     }
@@ -144,7 +148,8 @@ struct VariantWriterTests {
             #""thumbnail":{"width":150,"height":150},"format":"webp","encode":{"effort":6},"maxBytes":9000,"quality":90"#
         let (results, encoded) = try write(large, small, costly, from: image)
         #expect(codes(results) == [nil, nil, nil])
-        #expect(image.work.drawn == [0, 1, 2] && encoded == [7, 80, 90])
+        #expect(image.work.drawn == [0, 1, 2])
+        #expect(encoded == [7, 80, 90])
         // The first is held as long as the last is to be drawn from it.
         #expect(image.work.held == [[0], [0], []])
     }
@@ -171,7 +176,8 @@ struct VariantWriterTests {
             }
             #expect((try? result.get()) == nil ? number == 1 : number == 0)
         }
-        #expect(image.work.encoded == [13, 7] && image.work.time == .seconds(16))
+        #expect(image.work.encoded == [13, 7])
+        #expect(image.work.time == .seconds(16))
         #expect(writer.codecTime == .seconds(14))
     }
 
@@ -179,11 +185,14 @@ struct VariantWriterTests {
         // The bytes are no image, so that a comparison fails after the first encoding, of quality 1. It needs libvips.
         #expect(PixelSample([]) == nil)
         let (none, tried) = try write(#"\#(large),"format":"auto","formats":["webp","jpeg"]"#, within: .seconds(6))
-        #expect(tried == [1] && (try? none[0].get()) == nil)
+        #expect(tried == [1])
+        #expect((try? none[0].get()) == nil)
         let (kept, encoded) = try write(#"\#(large),"format":"auto","formats":["png","webp"]"#, within: .seconds(6))
-        #expect(try encoded == [nil] && kept[0].get().format == .png)
+        #expect(encoded == [nil])
+        #expect(try kept[0].get().format == .png)
         let (both, all) = try write(#"\#(large),"format":"auto","formats":["png","webp"]"#)
-        #expect(try all == [nil, 1] && both[0].get().format == .png)
+        #expect(all == [nil, 1])
+        #expect(try both[0].get().format == .png)
     }
 
     @Test func `a search for a quality that runs out of time keeps the best file that fits`() throws {
@@ -193,9 +202,12 @@ struct VariantWriterTests {
         let (longer, tried) = try write("\(large),\"maxBytes\":5000", within: .seconds(12))
         #expect(tried == [80, 40])
         let variant = try longer[0].get()
-        #expect(variant.bytes == 4000 && variant.quality == 40 && !variant.exceedsMaxBytes)
+        #expect(variant.bytes == 4000)
+        #expect(variant.quality == 40)
+        #expect(!variant.exceedsMaxBytes)
         // One more attempt would pass the limit at which the process is killed.
         let (kept, begun) = try write("\(large),\"maxBytes\":5000", hard: .seconds(13))
-        #expect(try begun == [80, 40] && kept[0].get().bytes == 4000)
+        #expect(begun == [80, 40])
+        #expect(try kept[0].get().bytes == 4000)
     }
 }

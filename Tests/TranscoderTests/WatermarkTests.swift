@@ -32,8 +32,10 @@ struct WatermarkTests {
     ])
     func `a watermark lies at its position`(fields: String, left: Int, top: Int) async throws {
         let sample = try await marked(fields)
-        #expect(sample.width == 100 && sample.height == 60)
-        #expect(sample.pixel(left, top) == [0, 0, 255, 255] && sample.pixel(left + 4, top + 9) == [0, 0, 255, 255])
+        #expect(sample.width == 100)
+        #expect(sample.height == 60)
+        #expect(sample.pixel(left, top) == [0, 0, 255, 255])
+        #expect(sample.pixel(left + 4, top + 9) == [0, 0, 255, 255])
         // 200 × 127 / 255 and so on.
         #expect(isClose(sample.pixel(left + 9, top + 5), [100, 50, 153, 255], within: 1))
         for (x, y) in [(left - 1, top), (left, top - 1), (left + 10, top), (left, top + 10)] {
@@ -45,14 +47,16 @@ struct WatermarkTests {
         let faint = try await marked(#","opacity":0.5,"position":"topLeft""#)
         #expect(isClose(faint.pixel(2, 2), [100, 50, 153, 255], within: 1))
         let large = try await marked(#","scale":0.4,"position":"topLeft","margin":5"#, scale: 2)
-        #expect(large.pixel(9, 10) == [200, 100, 50, 255] && large.pixel(12, 12) == [0, 0, 255, 255])
+        #expect(large.pixel(9, 10) == [200, 100, 50, 255])
+        #expect(large.pixel(12, 12) == [0, 0, 255, 255])
         #expect(isClose(large.pixel(49, 30), [100, 50, 153, 255], within: 1))
         #expect(large.pixel(50, 30) == [200, 100, 50, 255])
     }
 
     @Test func `a watermark larger than the image is shrunk to fit`() async throws {
         let sample = try await marked(#","scale":1,"position":"center""#)
-        #expect(sample.pixel(22, 0) == [0, 0, 255, 255] && sample.pixel(15, 30) == [200, 100, 50, 255])
+        #expect(sample.pixel(22, 0) == [0, 0, 255, 255])
+        #expect(sample.pixel(15, 30) == [200, 100, 50, 255])
     }
 
     @Test func `a watermark without space within its margins fails the variant, with or without a trim`() async throws {
@@ -69,7 +73,8 @@ struct WatermarkTests {
             #expect(error?.message.contains("the watermark 'logo.png' has no space: \(text)") == true, "\(number)")
         }
         // Two pixels are left between the margins.
-        #expect(try output.sample(1).pixel(69, 29)[0] < 60 && output.sample(1).pixel(68, 29)[0] == 255)
+        #expect(try output.sample(1).pixel(69, 29)[0] < 60)
+        #expect(try output.sample(1).pixel(68, 29)[0] == 255)
     }
 
     @Test(arguments: [("absent.png", "is not in the directory of watermarks"), ("text.png", "is no known image")])
@@ -80,7 +85,9 @@ struct WatermarkTests {
             Issue.record("made")
             return
         }
-        #expect(error.code == .transform && error.message.contains("'\(name)'") && error.message.hasSuffix(text))
+        #expect(error.code == .transform)
+        #expect(error.message.contains("'\(name)'"))
+        #expect(error.message.hasSuffix(text))
         #expect(try output.made(1).width == 100)
     }
 

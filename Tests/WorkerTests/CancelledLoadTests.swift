@@ -47,7 +47,7 @@ struct CancelledLoadTests {
         let queue = PostgresJobQueue(.init(databaseURL: database.url))
         let directory = try TemporaryDirectory()
         var transcoding = TranscoderPool.Configuration()
-        transcoding.executable = Products.larder
+        transcoding.executable = Products.transcoder
         let source = HoldingSource(image: try TestImage.bytes("plain.jpg"), held: 4)
         let manager = ImageManager(
             cache: try DirectoryStore(opening: directory.path + "/cache"),
@@ -59,13 +59,16 @@ struct CancelledLoadTests {
         let worker = PrefetchWorker(queue: queue, loader: manager, configuration: configuration)
 
         let urls = (0..<4).map { "https://host.example/\($0).jpg" }
-        _ = try await queue.enqueue(EnqueueRequest(urls: urls, batch: "b"))
+        _ = try await queue.producer.enqueue(EnqueueRequest(urls: urls, batch: "b"))
         async let summary = worker.run(until: ShutdownRequest())
         await source.allHeld.wait()
         manager.cancelAll()
         let ended = try await summary
-        #expect(ended.succeeded == 4 && ended.failed == 0 && ended.retried == 0 && ended.left == .nothing)
+        #expect(ended.succeeded == 4)
+        #expect(ended.failed == 0)
+        #expect(ended.retried == 0)
+        #expect(ended.left == .nothing)
         #expect(source.begun.withLock { $0 } == 8)
-        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.reports.check().isEmpty)
     }
 }

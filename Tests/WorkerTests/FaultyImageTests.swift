@@ -33,7 +33,7 @@ struct FaultyImageTests {
     private func worker(hardTime: Duration = .seconds(30)) throws -> PrefetchWorker {
         var transcoding = TranscoderPool.Configuration()
         transcoding.count = 2
-        transcoding.executable = Products.larder
+        transcoding.executable = Products.transcoder
         transcoding.environment.append(codec.environment)
         transcoding.limits.memoryBytes = 64 << 20
         transcoding.limits.hardTime = hardTime
@@ -57,17 +57,20 @@ struct FaultyImageTests {
         for name in names.suffix(6) { origin.on("/\(name).jpg", .body(image)) }
         var request = EnqueueRequest(urls: names.map { origin.url("/\($0).jpg") }, batch: "b")
         request.retryBase = .zero
-        _ = try await queue.enqueue(request)
-        try await queue.seal(.name("b"))
+        _ = try await queue.producer.enqueue(request)
+        try await queue.producer.seal(.name("b"))
         let summary = try await worker().run(until: ShutdownRequest())
-        #expect(summary.succeeded == 6 && summary.failed == 3 && summary.retried == 1)
+        #expect(summary.succeeded == 6)
+        #expect(summary.failed == 3)
+        #expect(summary.retried == 1)
 
-        let failures = try await queue.report(on: .name("b")).failures.sorted { $0.error.code < $1.error.code }
-        #expect(failures.map(\.error.code) == [205, 206, 302] && failures.map(\.attempts) == [1, 1, 2])
-        let blocked = try await queue.blocklist(after: .start, limit: 10).map(\.error.code).sorted()
+        let failures = try await queue.reports.summary(of: .name("b")).failures.sorted { $0.error.code < $1.error.code }
+        #expect(failures.map(\.error.code) == [205, 206, 302])
+        #expect(failures.map(\.attempts) == [1, 1, 2])
+        let blocked = try await queue.reports.blocklist(after: .start, limit: 10).map(\.error.code).sorted()
         #expect(blocked == [205, 206, 302])
         #expect(failures.last?.url == origin.url("/crash.jpg"))
-        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.reports.check().isEmpty)
     }
 
     @Test func `a variant that is ended at the limit on time fails its job, keeps what was made and blocks no URL`()
@@ -78,18 +81,20 @@ struct FaultyImageTests {
             #"{"name":"\#(name)","transform":[{"type":"resize","width":\#(width),"height":9}],"format":"jpeg"}"#
         }
         let variants = variant("endless", FaultyCodec.endlessOutput) + "," + variant("small", 9)
-        _ = try await queue.setPipeline(name: "p", spec: #"{"name":"p","variants":[\#(variants)]}"#)
+        _ = try await queue.producer.setPipeline(name: "p", spec: #"{"name":"p","variants":[\#(variants)]}"#)
         var request = EnqueueRequest(urls: [origin.url("/a.jpg")], batch: "b")
         request.pipeline = "p"
-        _ = try await queue.enqueue(request)
-        try await queue.seal(.name("b"))
+        _ = try await queue.producer.enqueue(request)
+        try await queue.producer.seal(.name("b"))
         let summary = try await worker(hardTime: .seconds(4)).run(until: ShutdownRequest())
-        #expect(summary.failed == 1 && summary.retried == 0)
+        #expect(summary.failed == 1)
+        #expect(summary.retried == 0)
 
-        let failures = try await queue.report(on: .name("b")).failures
-        #expect(failures.map(\.error.code) == [401] && failures.map(\.attempts) == [1])
+        let failures = try await queue.reports.summary(of: .name("b")).failures
+        #expect(failures.map(\.error.code) == [401])
+        #expect(failures.map(\.attempts) == [1])
         #expect(failures.first?.error.message.contains("processor time") == true)
-        #expect(try await queue.blocklist(after: .start, limit: 10).isEmpty)
+        #expect(try await queue.reports.blocklist(after: .start, limit: 10).isEmpty)
         // The original and the variant that was finished.
         let files = FileManager.default.subpaths(atPath: directory.path + "/cache") ?? []
         #expect(files.count { $0.hasSuffix(".jpg") } == 2, "\(files)")

@@ -1,8 +1,8 @@
 import Downloader
 import ImageModel
-import JobQueue
 import Testing
 
+@testable import JobQueue
 @testable import Worker
 
 /// Origins and their states as the queue stores them.
@@ -18,29 +18,15 @@ struct OriginReportTests {
         }
     }
 
-    @Test func `an origin is not given up unless a number of probes is set`() throws {
-        let downloader = ImageDownloader(FetchConfiguration())
-        let opened = OriginChange.opened(
-            for: .seconds(60), failedProbes: 1000, OriginFailure(code: .timedOut, httpStatus: nil))
-        let reports = downloader.origins.reports([try Origin(of: "http://127.0.0.1:9/a"): [opened]])
-        guard case .opened(_, 1000, givesUp: false, _, httpStatus: nil) = reports.first?.finding else {
-            Issue.record("\(reports)")
-            return
-        }
-    }
-
-    @Test func `an origin that is given up is reported with the failure that opened its breaker`() throws {
-        var configuration = FetchConfiguration()
-        configuration.origins.probes = 0
-        let downloader = ImageDownloader(configuration)
+    @Test func `an open breaker is reported with the failure that opened it, and read again`() throws {
         let origin = try Origin(of: "http://127.0.0.1:9/a")
-        let opened = OriginChange.opened(
-            for: .seconds(60), failedProbes: 0, OriginFailure(code: .cannotConnect, httpStatus: nil))
-        let reports = downloader.origins.reports([origin: [opened]])
-        #expect(reports.map(\.origin) == ["http://127.0.0.1:9"])
-        let failure = FailureReason(domain: "NSURLErrorDomain", code: -1004, message: "")
-        #expect(
-            reports.map(\.finding)
-                == [.opened(.seconds(60), failedProbes: 0, givesUp: true, failure, httpStatus: nil)])
+        let opened = OriginChange.opened(for: .seconds(60), OriginFailure(code: .badStatus, httpStatus: 502))
+        let failure = FailureReason(domain: "SDWebImageErrorDomain", code: 2001, message: "")
+        let report = OriginReport(origin: "http://127.0.0.1:9", .opened(.seconds(60), failure, httpStatus: 502))
+        #expect(opened.report(of: origin) == report)
+        let row = HeldOrigin(
+            origin: report.origin, reason: .breaker, since: nil, age: .zero, remaining: .seconds(60), failure: failure,
+            httpStatus: 502)
+        #expect(OriginChange(row) == opened)
     }
 }

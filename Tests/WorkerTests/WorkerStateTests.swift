@@ -70,50 +70,37 @@ import Testing
             state.claimed(0, of: 8, at: start)
             if case .wait(let pause) = state.nextClaimAction(at: start) { pauses.append(pause) }
         }
-        #expect(pauses.count == 8 && pauses == pauses.sorted() && pauses.last == longest)
+        #expect(pauses.count == 8)
+        #expect(pauses == pauses.sorted())
+        #expect(pauses.last == longest)
         state.claimed(1, of: 8, at: start)
         #expect(state.nextClaimAction(at: start) == "wait 0.05 seconds")
     }
 
-    @Test func `a worker without jobs is idle once the longest pause is reached, and until it has a job again`() {
+    @Test func `an idle worker claims after its own pause, at once when maintenance has probably made jobs ready`() {
         var state = WorkerState(.init(slots: 8, idlePause: .milliseconds(1_050)))
-        for _ in 1..<WorkerState.idleAfter { state.claimed(0, of: 8, at: start) }
-        #expect(state.nextClaimAction(at: start + longest) == "claim 8")
-        state.claimed(0, of: 8, at: start)
+        for _ in 0..<WorkerState.idleAfter { state.claimed(0, of: 8, at: start) }
         #expect(state.nextClaimAction(at: start + longest) == "wait 0.05 seconds")
         let later = start + .milliseconds(1_050)
-        #expect(state.nextClaimAction(at: later) == "claim 8, idle")
+        #expect(state.nextClaimAction(at: later) == "claim 8")
         state.claimed(0, of: 8, at: later)
         #expect(state.nextClaimAction(at: later) == "wait 1.0 seconds")
-        // Maintenance has probably made jobs ready.
         state.claimAtOnce()
-        #expect(state.nextClaimAction(at: later) == "claim 8, idle")
-        state.claimed(1, of: 8, at: later)
-        #expect(state.nextClaimAction(at: later + longest) == "claim 7")
-        end(1...1, in: &state, at: later)
-        _ = commit(&state, at: later)
         #expect(state.nextClaimAction(at: later) == "claim 8")
     }
 
-    @Test func `a worker with a job is not idle, however often claims bring nothing`() {
-        var state = state(slots: 8)
-        state.claimed(1, of: 8, at: start)
-        for _ in 0..<9 { state.claimed(0, of: 7, at: start) }
-        #expect(state.nextClaimAction(at: start + longest) == "claim 7")
-    }
-
-    @Test func `a drain checks for the end only when an idle claim finds that it may be reached`() {
+    @Test func `an idle drain checks for the end after each claim, and so about once a second`() {
         var state = state(slots: 8, .drained)
-        for _ in 0..<5 {
-            state.claimed(0, of: 8, at: start)
-            #expect(state.nextClaimAction(at: start) == "check, idle")
+        var now = start
+        for _ in 0..<9 {
+            state.claimed(0, of: 8, at: now)
+            #expect(state.nextClaimAction(at: now) == "check, idle")
             state.checkedEnd(isReached: false)
+            guard case .wait(let pause) = state.nextClaimAction(at: now) else { return #expect(Bool(false)) }
+            now += pause
+            #expect(state.nextClaimAction(at: now) == "claim 8")
         }
-        #expect(state.nextClaimAction(at: start + longest) == "claim 8, idle")
-        state.claimed(0, of: 8, mayHaveEnded: false, at: start)
-        #expect(state.nextClaimAction(at: start + longest) == "claim 8, idle")
-        state.claimed(0, of: 8, mayHaveEnded: true, at: start)
-        #expect(state.nextClaimAction(at: start + longest) == "check, idle")
+        #expect(now - start >= .seconds(5))
     }
 
     @Test func `a failed claim is repeated after a pause and is no reason to check for the end`() {
@@ -245,7 +232,8 @@ import Testing
             return
         }
         state.completed([.busy, .succeeded], left: [sent[0]], at: start)
-        #expect(state.inUse == 3 && state.summary.succeeded == 1)
+        #expect(state.inUse == 3)
+        #expect(state.summary.succeeded == 1)
         end(3...4, in: &state, at: start)
         #expect(state.nextCompletionAction(at: start) == "wait 0.2 seconds")
         #expect(state.nextCompletionAction(at: start + .milliseconds(200)) == "complete 1 3 4")
@@ -359,7 +347,8 @@ import Testing
         state.claimed(4, of: 4, at: start)
         for id in 1...3 {
             let result = unknownProfile(Int64(id), batch: id < 3 ? 7 : 8)
-            #expect(result.delay == .seconds(60) && !result.showsHealth)
+            #expect(result.delay == .seconds(60))
+            #expect(!result.showsHealth)
             end(result, in: &state, at: start)
         }
         #expect(state.nextClaimAction(at: start) == "profile cdn of batch 7")
@@ -396,6 +385,82 @@ import Testing
         #expect(state.summary.timeIsUp)
     }
 
+    /// The result of a job whose port this worker does not allow.
+    private func refused(_ id: Int64) -> AttemptResult {
+        var reason = FailureReason(.portRefused, "port 8000 is refused")
+        reason.needs = [.port(8000)]
+        return AttemptResult(job(id), .failed(reason), LoadReport(), waited: .zero)
+    }
+
+    @Test func `a drain whose first jobs all fail for its options ends, and returns them`() throws {
+        var state = WorkerState(.init(slots: 1, end: .drained))
+        for id in 1..<SettingsGuard.limit {
+            #expect(state.nextClaimAction(at: start) == "claim 1", "a result that is held back takes no slot")
+            state.claimed(1, of: 1, at: start)
+            _ = state.ended(refused(Int64(id)), at: start)
+            #expect(state.nextCompletionAction(at: start) == "wait")
+        }
+        state.claimed(1, of: 1, at: start)
+        _ = state.ended(refused(20), at: start)
+        guard case .complete(let results) = state.nextCompletionAction(at: start) else {
+            Issue.record("nothing is returned")
+            return
+        }
+        #expect(results.count == SettingsGuard.limit)
+        #expect(results.allSatisfy { $0.delay != nil })
+        #expect(results.first?.fault?.needs == [.port(8000)])
+        #expect(state.nextClaimAction(at: start) == "stop 20")
+        state.completed([], left: [], at: start)
+        guard case .announceFault = state.nextClaimAction(at: start) else {
+            Issue.record("the fault is not announced")
+            return
+        }
+    }
+
+    @Test func `a worker that goes on claims one job at a time after such jobs, until one is accepted`() {
+        var state = busy(slots: 32)
+        for id in 1...32 { _ = state.ended(refused(Int64(id)), at: start) }
+        _ = state.nextClaimAction(at: start)
+        _ = state.nextClaimAction(at: start)
+        guard case .complete(let results) = state.nextCompletionAction(at: start) else { return }
+        #expect(results.count == 32)
+        #expect(results.allSatisfy { $0.delay != nil })
+        state.completed([], left: [], at: start)
+        let later = start + .seconds(1)
+        #expect(state.nextClaimAction(at: later) == "claim 1")
+        state.claimed(1, of: 1, at: later)
+        _ = state.ended(good(33), at: later)
+        #expect(state.nextClaimAction(at: later) == "no fault")
+        state.completed([], left: [], at: later)
+    }
+
+    @Test func `refused jobs fail as any other once a job was accepted, or none follows`() {
+        var state = busy(slots: 4, .drained)
+        _ = state.ended(refused(1), at: start)
+        _ = state.ended(good(2), at: start)
+        #expect(state.nextCompletionAction(at: start + .seconds(1)) == "complete 1 2")
+        state.completed([.failed(FailureReason(.portRefused, "")), .succeeded], left: [], at: start)
+        _ = state.ended(refused(3), at: start)
+        _ = state.ended(refused(4), at: start)
+        #expect(state.nextCompletionAction(at: start + .seconds(1)) == "complete 3 4")
+
+        var few = WorkerState(.init(slots: 4, end: .drained))
+        few.claimed(1, of: 4, at: start)
+        _ = few.ended(refused(5), at: start)
+        #expect(few.nextCompletionAction(at: start) == "wait")
+        #expect(few.inUse == 1)
+        few.claimed(0, of: 4, at: start)
+        #expect(few.nextClaimAction(at: start) == "wake")
+        #expect(few.nextCompletionAction(at: start) == "complete 5")
+    }
+
+    @Test func `the jobs of a run fail at once, whatever the reason`() {
+        var state = busy(slots: 1, .batchFinished(1))
+        let wakes = state.ended(refused(1), at: start)
+        #expect(wakes)
+        #expect(state.nextCompletionAction(at: start) == "complete 1")
+    }
+
     @Test func `decisions are counted`() {
         var state = busy(slots: 5)
         end(1...5, in: &state, at: start)
@@ -404,7 +469,9 @@ import Testing
         state.completed(
             [.succeeded, .failed(failure), .retried(after: .zero), .cancelled, .stale], left: [], at: start)
         let summary = state.summary
-        #expect(summary.succeeded == 1 && summary.failed == 1 && summary.retried == 1)
+        #expect(summary.succeeded == 1)
+        #expect(summary.failed == 1)
+        #expect(summary.retried == 1)
         #expect(state.inUse == 0)
     }
 }
@@ -413,13 +480,13 @@ import Testing
 private func == (action: WorkerState.ClaimAction, text: String) -> Bool {
     switch action {
     case .claim(let count): text == "claim \(count)"
-    case .claimIdle(let count): text == "claim \(count), idle"
     case .checkEnd(let isIdle): text == (isIdle ? "check, idle" : "check")
     case .announceStop(let inUse): text == "stop \(inUse)"
     case .announceFault(let fault): text == (fault.map { "fault \($0.message)" } ?? "no fault")
     case .announceProfileFault(let fault): text == "profile \(fault.profile) of batch \(fault.batch)"
     case .reportFault(let fault): text == "report \(fault ?? "nothing")"
     case .cancelAttempts: text == "cancel"
+    case .wakeCompleter: text == "wake"
     case .wait(let time): text == "wait \(time)"
     case .leave(let ending): text == "leave \(ending)"
     }

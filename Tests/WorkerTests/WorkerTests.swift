@@ -31,7 +31,7 @@ struct WorkerTests {
 
     private func enqueue(_ count: Int, _ path: String) async throws {
         let urls = (0..<count).map { "https://host.example/\(path)/\($0).jpg" }
-        _ = try await queue.enqueue(EnqueueRequest(urls: urls, batch: path))
+        _ = try await queue.producer.enqueue(EnqueueRequest(urls: urls, batch: path))
     }
 
     private func worker(
@@ -64,42 +64,47 @@ struct WorkerTests {
             }
             return LoadReport()
         }.run(until: ShutdownRequest())
-        #expect(summary.succeeded == 700 && summary.failed == 300 && summary.retried == 0)
+        #expect(summary.succeeded == 700)
+        #expect(summary.failed == 300)
+        #expect(summary.retried == 0)
         #expect(summary.left == .nothing)
         #expect(reported.withLock { $0.count } == 1_000)
         #expect(reported.withLock { $0.values.allSatisfy { $0 == 1 } })
         #expect(running.withLock { $0.most } <= 40)
-        #expect(try await queue.progress(of: .name("good")).succeeded == 700)
-        #expect(try await queue.progress(of: .name("bad")).failed == 300)
-        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.reports.progress(of: .name("good")).succeeded == 700)
+        #expect(try await queue.reports.progress(of: .name("bad")).failed == 300)
+        #expect(try await queue.reports.check().isEmpty)
     }
 
     @Test func `a worker of one batch runs its own and its joined jobs only, and ends with the batch`()
         async throws
     {
-        try await queue.setQueue("other")
+        try await queue.operations.setQueue("other")
         try await enqueue(5, "foreign")
         let shared = EnqueueRequest(urls: ["https://host.example/shared.jpg"], batch: "elsewhere")
         var elsewhere = shared
         elsewhere.queue = "other"
-        _ = try await queue.enqueue(elsewhere)
+        _ = try await queue.producer.enqueue(elsewhere)
         try await enqueue(40, "mine")
         var joining = shared
         joining.batch = "mine"
-        _ = try await queue.enqueue(joining)
-        try await queue.seal(.name("mine"))
-        let batch = try await queue.progress(of: .name("mine")).id
+        _ = try await queue.producer.enqueue(joining)
+        try await queue.producer.seal(.name("mine"))
+        let batch = try await queue.reports.progress(of: .name("mine")).id
         let summary = try await worker(slots: 8, .batchFinished(batch)) { url throws(LoadError) in
             if url.contains("/foreign/") {
                 throw LoadError(.fetch, .addressRefused, "")
             }
             return LoadReport()
         }.run(until: ShutdownRequest())
-        #expect(summary.succeeded == 41 && summary.failed == 0 && summary.left == .nothing)
-        #expect(try await queue.progress(of: .name("elsewhere")).succeeded == 1)
-        let foreign = try await queue.progress(of: .name("foreign"))
-        #expect(foreign.open == 5 && foreign.retries == 0)
-        #expect(try await queue.check().isEmpty)
+        #expect(summary.succeeded == 41)
+        #expect(summary.failed == 0)
+        #expect(summary.left == .nothing)
+        #expect(try await queue.reports.progress(of: .name("elsewhere")).succeeded == 1)
+        let foreign = try await queue.reports.progress(of: .name("foreign"))
+        #expect(foreign.open == 5)
+        #expect(foreign.retries == 0)
+        #expect(try await queue.reports.check().isEmpty)
     }
 
     @Test func `a load that is cut off while its worker continues is released with its attempt refunded`() async throws
@@ -119,13 +124,16 @@ struct WorkerTests {
             if count < 3 { throw .cancelled }
             return LoadReport()
         }.run(until: ShutdownRequest())
-        #expect(summary.succeeded == 20 && summary.failed == 0 && summary.retried == 0)
+        #expect(summary.succeeded == 20)
+        #expect(summary.failed == 0)
+        #expect(summary.retried == 0)
         #expect(seen.withLock { $0.values.allSatisfy { $0 == 3 } })
         // Released jobs are not reported.
         #expect(reported.withLock { $0 } == 20)
-        let progress = try await queue.progress(of: .name("cut"))
-        #expect(progress.succeeded == 20 && progress.retries == 0)
-        #expect(try await queue.check().isEmpty)
+        let progress = try await queue.reports.progress(of: .name("cut"))
+        #expect(progress.succeeded == 20)
+        #expect(progress.retries == 0)
+        #expect(try await queue.reports.check().isEmpty)
     }
 
     @Test func `a worker whose task is cancelled ends at once and releases its jobs with their attempts refunded`()
@@ -148,15 +156,18 @@ struct WorkerTests {
         await begun.wait()
         task.cancel()
         let summary = try await task.value
-        #expect(summary.succeeded == 0 && summary.failed == 0 && summary.retried == 0)
+        #expect(summary.succeeded == 0)
+        #expect(summary.failed == 0)
+        #expect(summary.retried == 0)
         #expect(started.withLock { $0 } == 4)
-        let left = try await queue.remaining()
-        #expect(left.hasReady && !left.hasRunning)
+        let left = try await queue.reports.remaining()
+        #expect(left.hasReady)
+        #expect(!left.hasRunning)
         let again = try await self.worker(slots: 8, .drained) { _ throws(LoadError) in LoadReport() }
             .run(until: ShutdownRequest())
         #expect(again.succeeded == 8)
-        #expect(try await queue.progress(of: .name("held")).retries == 0)
-        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.reports.progress(of: .name("held")).retries == 0)
+        #expect(try await queue.reports.check().isEmpty)
     }
 
     @Test func `a worker whose task was cancelled before it began claims nothing`() async throws {
@@ -175,15 +186,15 @@ struct WorkerTests {
         // The registration fails because of the cancellation, or the run ends before its first claim.
         _ = await task.result
         #expect(ran.withLock { $0 } == 0)
-        #expect(try await queue.progress(of: .name("never")).open == 3)
+        #expect(try await queue.reports.progress(of: .name("never")).open == 3)
     }
 
     @Test func `a pipeline is read once for many simultaneous jobs`() async throws {
-        let version = try await queue.setPipeline(name: "p", spec: #"{"name":"p","variants":[]}"#)
+        let version = try await queue.producer.setPipeline(name: "p", spec: #"{"name":"p","variants":[]}"#)
         let reads = Locked(0)
         let cache = PipelineCache { [queue] id throws(QueueError) in
             reads.withLock { $0 += 1 }
-            return try await queue.pipeline(id: id)
+            return try await queue.workers.pipeline(id: id)
         }
         try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<100 { group.addTask { try? await cache.pipeline(version.id).get().name } }
@@ -223,11 +234,11 @@ struct WorkerTests {
         }
         async let summary = worker.run(until: stop)
         await begun.wait()
-        try await queue.cancel(.name("unwanted"))
+        try await queue.producer.cancel(.name("unwanted"))
         #expect(try await summary.succeeded == 2)
         #expect(cutOff.withLock { $0 } == 6)
-        #expect(try await queue.progress(of: .name("unwanted")).cancelled == 6)
-        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.reports.progress(of: .name("unwanted")).cancelled == 6)
+        #expect(try await queue.reports.check().isEmpty)
     }
 
     @Test func `an urgent shutdown commits ended attempts and releases the others`() async throws {
@@ -249,14 +260,16 @@ struct WorkerTests {
             await AsyncEvent().wait()
             throw .cancelled
         }.run(until: stop)
-        #expect(summary.succeeded == 20 && summary.failed == 0)
-        #expect(try await queue.progress(of: .name("quick")).open == 0)
-        let left = try await queue.remaining()
-        #expect(left.hasReady && !left.hasRunning)
+        #expect(summary.succeeded == 20)
+        #expect(summary.failed == 0)
+        #expect(try await queue.reports.progress(of: .name("quick")).open == 0)
+        let left = try await queue.reports.remaining()
+        #expect(left.hasReady)
+        #expect(!left.hasRunning)
         let next = worker(slots: 25, .drained) { _ throws(LoadError) in LoadReport() }
         let again = try await next.run(until: ShutdownRequest())
         #expect(again.succeeded == 5)
-        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.reports.check().isEmpty)
     }
 
     @Test func `the expiry service deletes expired files when the worker ends, and not after an urgent shutdown`()

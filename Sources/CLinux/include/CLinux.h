@@ -83,6 +83,10 @@ int larder_read_entry(int directory, const char *name, struct larder_entry *entr
 /// changes it. Does not wait for a named pipe. Returns the descriptor, close-on-exec, or -1 with errno.
 int larder_open_unseen(const char *path);
 
+/// Opens a file to be started later, whatever has taken its name by then. Returns the descriptor, close-on-exec, which
+/// cannot read, or -1 with errno (`O_PATH`).
+int larder_open_program(const char *path);
+
 /// Opens a new file without a name in a directory, for reading and writing. Returns the descriptor, close-on-exec, or
 /// -1 with errno: EOPNOTSUPP or EISDIR where the file system has no such files (`O_TMPFILE`).
 int larder_open_unnamed(const char *directory);

@@ -76,6 +76,11 @@ void larder_join_rgba(const uint8_t *restrict red, const uint8_t *restrict green
 void larder_rgb_to_ycc(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
                        size_t count, uint8_t *restrict luma, uint8_t *restrict cb, uint8_t *restrict cr);
 
+/// The same to luma of 16 to 235 and chroma of 16 to 240.
+void larder_rgb_to_limited_ycc(const uint8_t *restrict red, const uint8_t *restrict green,
+                               const uint8_t *restrict blue, size_t count, uint8_t *restrict luma,
+                               uint8_t *restrict cb, uint8_t *restrict cr);
+
 /// From luma and chroma by JFIF's matrix, rounded to the nearest.
 void larder_ycc_to_rgb(const uint8_t *restrict luma, const uint8_t *restrict cb, const uint8_t *restrict cr,
                        size_t count, uint8_t *restrict red, uint8_t *restrict green, uint8_t *restrict blue);

@@ -31,10 +31,10 @@ public struct BundleImport: Sendable {
     }
 
     /// Imports an archive or a directory. Blocks. Files stored before a failure remain. Hidden files of a directory are
-    /// ignored.
+    /// ignored; a symbolic link below it is not a file of the bundle.
     ///
     /// - Parameter stored: called after each file.
-    /// - Throws: `StoreError`; `damaged` when `path` is not a bundle, or its files are not exactly those of its
+    /// - Throws: `StoreError`; `damaged` when `path` is not a bundle, or its files are not exactly the files of its
     ///   manifest; `tooLarge` when the manifest exceeds 512 MiB, or a line of it 1 MiB.
     public func run(_ path: String, stored: () -> Void = {}) throws(StoreError) -> Report {
         var status = stat()
@@ -75,16 +75,19 @@ public struct BundleImport: Sendable {
         try file.forEachBlock { (bytes) throws(StoreError) in try manifest.add(bytes) }
         try manifest.finish()
         let directory = path + "/" + BundleLayout.directory(store.naming)
-        if access(directory, F_OK) == 0 {
-            try DirectoryWalk(directory: directory, includesHidden: false).visit { (entry) throws(StoreError) in
-                if manifest.contains(entry.path) { return true }
-                throw StoreError(.damaged, "find '\(entry.path)' in", manifestPath)
-            }
+        guard access(directory, F_OK) == 0 else {
+            guard manifest.count == 0 else { throw StoreError(.damaged, "find the files of the manifest:", directory) }
+            return Report()
+        }
+        try DirectoryWalk(directory: directory, includesHidden: false).visit { (entry) throws(StoreError) in
+            if manifest.contains(entry.path) { return true }
+            throw StoreError(.damaged, "find '\(entry.path)' in", manifestPath)
         }
         var report = Report()
+        let held = try HeldDirectory(directory)
         try manifest.forEach { (entry) throws(StoreError) in
             let path = directory + "/" + entry.name
-            guard let file = try OpenFile(ifPresent: path) else {
+            guard let file = try held.file(entry.name) else {
                 throw StoreError(.damaged, "find a file of the manifest:", path)
             }
             try importFile(entry, of: path, &report) { (body) throws(StoreError) in try file.forEachBlock(body) }

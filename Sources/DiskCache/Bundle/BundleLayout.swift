@@ -3,6 +3,6 @@ public enum BundleLayout {
     /// The manifest, in the root.
     public static let manifest = "manifest.jsonl"
 
-    /// The directory of the images: that of the library's shared cache, so that the bundle's root can be a cache root.
+    /// The directory of the images, as in the library's shared cache, so that the bundle's root can be a cache root.
     static func directory(_ naming: any CacheNaming) -> String { naming.directory(of: "default") }
 }

@@ -12,13 +12,13 @@ protocol BundleWriter: ~Copyable {
     func finish() throws(StoreError)
 }
 
-/// Writes a bundle's directory under a hidden name beside its destination, and renames it at the end. `deinit` deletes
+/// Writes a bundle's directory under a hidden name next to its destination, and renames it at the end. `deinit` deletes
 /// it unless it was renamed.
 struct BundleDirectoryWriter: BundleWriter, ~Copyable {
     private let path: String
     private let destination: String
 
-    /// Also deletes what dead processes left beside `destination`.
+    /// Also deletes what dead processes left next to `destination`.
     ///
     /// - Parameter directory: the directory of the images.
     /// - Throws: `StoreError`, `exists` when `destination` exists.

@@ -5,7 +5,7 @@ enum Directory {
     ///
     /// - Parameters:
     ///   - durable: whether new directories are synced.
-    ///   - permissions: those of new directories, 0755 less the umask by default.
+    ///   - permissions: for new directories, 0755 less the umask by default.
     static func create(_ path: String, durable: Bool, _ permissions: FilePermissions) throws(StoreError) {
         let parent = parent(of: path)
         var result = mkdir(path, 0o755)

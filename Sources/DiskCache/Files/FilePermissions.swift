@@ -6,9 +6,9 @@ public struct FilePermissions: Hashable, Sendable {
     public var fileMode: UInt16?
     /// The mode of directories regardless of the umask; nil, the default, is 0755 less the umask.
     public var directoryMode: UInt16?
-    /// The user id; nil, the default, is that of the process. Only root can set another one.
+    /// The user id; nil, the default, is the process's. Only root can set another one.
     public var user: UInt32?
-    /// The group id; nil, the default, is that of the process, or of a directory with the set-group-ID bit.
+    /// The group id; nil, the default, is the process's, or of a directory with the set-group-ID bit.
     public var group: UInt32?
 
     /// All parameters are nil by default.

@@ -1,7 +1,7 @@
 import Glibc
 
-/// An open directory below which files are deleted. No symbolic link below it is followed, also when a name is replaced
-/// between two calls.
+/// An open directory below which files are read or deleted. No symbolic link below it is followed, also when a name is
+/// replaced between two calls.
 struct HeldDirectory: ~Copyable {
     private let path: String
     private let directory: Descriptor
@@ -30,6 +30,20 @@ struct HeldDirectory: ~Copyable {
         }
         path = layout.directory
         directory = Descriptor(owning: number)
+    }
+
+    /// Opens a file for reading; nil when it does not exist, is not a regular file, or is reached through a link.
+    ///
+    /// - Parameter name: relative to the directory.
+    func file(_ name: String) throws(StoreError) -> OpenFile? {
+        var parts = name.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        guard let last = parts.popLast() else { return nil }
+        var number: Int32 = -1
+        _ = try inParent(parts[...], of: directory.number) { parent in
+            number = retrying { openat(parent, last, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC) }
+            return number >= 0
+        }
+        return number < 0 ? nil : try OpenFile(Descriptor(owning: number), path + "/" + name)
     }
 
     /// Deletes a file, or a symbolic link itself, and returns whether it existed (`unlinkat`).

@@ -27,7 +27,7 @@ public final class OpenFile: Sendable {
         try self.init(Descriptor(owning: number), path)
     }
 
-    private init?(_ file: consuming Descriptor, _ path: String) throws(StoreError) {
+    init?(_ file: consuming Descriptor, _ path: String) throws(StoreError) {
         let status = try file.status(of: path)
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         self.file = file

@@ -4,8 +4,8 @@ import Glibc
 /// A hidden empty file in the cache root that exists while a process has the store open; deleted with its last
 /// reference.
 ///
-/// The marker of a dead process means that temporary files may be left; that of a running one means that expiry must
-/// spare recently used files.
+/// The marker of a dead process means that temporary files may be left; the marker of a running one means that expiry
+/// must spare recently used files.
 final class OpenMarker: Sendable {
     let path: String
     private let permissions: FilePermissions

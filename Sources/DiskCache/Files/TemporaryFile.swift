@@ -10,9 +10,9 @@ public final class TemporaryFile: Sendable {
     public let path: String
 
     /// Creates it in `directory`, for reading and writing. `DirectoryStore` deletes such files of dead processes when
-    /// it opens a cache in that directory; a store of your own deletes those of its directory.
+    /// it opens a cache in that directory; a store of your own deletes the files of its directory.
     ///
-    /// - Parameter permissions: owner and mode of the file; those of the process by default.
+    /// - Parameter permissions: owner and mode of the file; the process's by default.
     public init(in directory: String, _ permissions: FilePermissions = FilePermissions()) throws(StoreError) {
         path = directory + "/" + TemporaryName.ofThisProcess().text
         file = try permissions.createFile(path)
@@ -26,7 +26,7 @@ public final class TemporaryFile: Sendable {
         if unlink(path) == 0 && fstat(descriptor, &status) == 0 && status.st_nlink == 0 { ftruncate(descriptor, 0) }
     }
 
-    /// Deletes the name and leaves the bytes to those who have the file open.
+    /// Deletes the name and leaves the bytes to processes that have the file open.
     package func detach() { unlink(path) }
 
     /// The open file, valid as long as this object exists; it may be passed to a child process.

@@ -7,7 +7,7 @@ import Glibc
 /// Failures are ignored: files of another user remain until that user opens the store.
 struct TemporaryFileCleanup {
     let root: String
-    /// Those of the file that dates the last search.
+    /// The settings of the file that dates the last search.
     let permissions: FilePermissions
     /// In seconds.
     static let interval = 24 * 60 * 60

@@ -55,7 +55,7 @@ public struct ImageTableFormat: Hashable, Sendable {
     public var scale: Int
     /// `bgra32` by default.
     public var style: Style
-    /// The maximum number of images; the table holds at least those of one chunk.
+    /// The maximum number of images; the table holds at least one chunk.
     public var maximumCount: Int
     /// `all` by default. An app ignores a table for other devices.
     public var devices: Devices

@@ -29,7 +29,7 @@ struct ImageTableIndex {
         return entry.slot
     }
 
-    /// The slot for a new image of the entity: its present one, else the lowest free one, else that of the least
+    /// The slot for a new image of the entity: its present one, else the lowest free one, else the slot of the least
     /// recently used image. The caller removes the image that it replaces.
     func slot(for entity: EntityID, maxCount: Int) -> (slot: Int, replaced: EntityID?) {
         if let present = entries.value(entity) { return (present.slot, entity) }

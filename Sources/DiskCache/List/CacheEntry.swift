@@ -19,7 +19,7 @@ public struct CacheEntry: Sendable {
     public let created: Timestamp
     /// Whether it is a directory.
     public let isDirectory: Bool
-    /// Whether its name, or that of a directory above it, begins with a dot.
+    /// Whether its name, or a directory's above it, begins with a dot.
     public let isHidden: Bool
     /// The number of hard links.
     public let links: Int

@@ -27,11 +27,13 @@ public struct CacheKey: Hashable, Sendable, CustomStringConvertible {
     /// extension they are appended to the key unescaped, after the query. File URLs and keys that are not URLs are
     /// treated as a path.
     ///
-    /// - Parameter suffix: a transformer's key, or `Thumbnail({W,H},P)`; a thumbnail precedes transformers.
+    /// - Parameters:
+    ///   - suffix: a transformer's key, or `Thumbnail({W,H},P)`; a thumbnail precedes transformers.
+    ///   - rules: the rules of the app's system.
     /// - Returns: nil when the result is not a URL; such an image is not cached.
-    public func appending(_ suffix: String) -> CacheKey? {
+    public func appending(_ suffix: String, rules: URLRules = .ios17) -> CacheKey? {
         let key = Array(text.utf8)
-        let url = KeyURL(key)
+        let url = KeyURL(key, rules: rules)
         let suffixed = [UInt8(ascii: "-")] + suffix.utf8
         guard let name = url.map(\.pathExtension) ?? PathString.pathExtension(of: key), !name.isEmpty else {
             return CacheKey(text + "-" + suffix)
@@ -39,10 +41,10 @@ public struct CacheKey: Hashable, Sendable, CustomStringConvertible {
         func inserted(into path: [UInt8]) -> [UInt8] {
             PathString.appendingExtension(name, to: PathString.deletingExtension(path) + suffixed)
         }
-        guard let url, !url.isFile, let path = url.decodedPath else {
+        guard let url, !url.isFile else {
             return CacheKey(String(decoding: inserted(into: key), as: UTF8.self))
         }
-        return url.replacingPath(inserted(into: path)).map { CacheKey(String(decoding: $0, as: UTF8.self)) }
+        return url.replacingPath(inserted(into:)).map { CacheKey(String(decoding: $0, as: UTF8.self)) }
     }
 
     /// The pixels per point of the image: 2 or 3 if the key contains `@2x.` or `@3x.`, else 1. Transformers use points.

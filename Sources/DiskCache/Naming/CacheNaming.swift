@@ -8,14 +8,14 @@ public protocol CacheNaming: Sendable {
     /// The directory of a namespace, relative to the cache root.
     func directory(of namespace: String) -> String
 
-    /// The file names under which the image of `key` may exist. New files get the first one; the others are those of
+    /// The file names under which the image of `key` may exist. New files get the first one; the others are from
     /// earlier versions of the library. Each is one path component of at most 255 bytes.
     func fileNames(of key: CacheKey) -> [String]
 
     /// Whether `name` can be the name of an image file.
     func isFileName(_ name: String) -> Bool
 
-    /// The texts that the key of a variant has beside the original's: those of its thumbnail and its transformers, in
+    /// The texts that the key of a variant has in addition to the original's: of its thumbnail and its transformers, in
     /// the order in which they are applied.
     ///
     /// - Throws: `VariantError`, with the path within the variant, when the library makes no such image.

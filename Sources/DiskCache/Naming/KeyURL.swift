@@ -1,162 +1,126 @@
-/// A cache key parsed as `NSURL` parses it on iOS 17 and macOS 14: by RFC 3986, with invalid characters escaped.
+/// A cache key parsed as Apple's `NSURL` parses it: by RFC 3986, with illegal characters escaped.
 ///
-/// Foundation on Linux rejects keys that Darwin escapes, and neither keeps every extension, so it is not used here.
-/// Invalid characters in user, path, query and fragment are escaped; in host or port they make the key invalid. Source:
-/// SDWebImage 5.21.5, `SDDiskCacheFileNameForKey` and Foundation's `NSURL`.
+/// Illegal characters in user, path, query and fragment are escaped. A host that is not ASCII becomes Punycode by
+/// UTS 46; other illegal characters in host or port make the key invalid. Foundation on Linux differs from `NSURL` in
+/// opaque URLs and in extensions, so it is not used here. Sources: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey`;
+/// swift-foundation, see `URLRules`; CoreFoundation, `CFURLCopyPathExtension`.
 struct KeyURL {
-    private let scheme: [UInt8]?
-    /// The part between `//` and the path, escaped; nil without `//`.
-    private let authority: [UInt8]?
-    /// Not decoded.
-    private let path: ArraySlice<UInt8>
-    /// Query and fragment, not decoded, with their delimiters; nil when there is none.
-    private let query, fragment: ArraySlice<UInt8>?
+    /// Escaped.
+    private let parts: URLParts
 
     /// Nil when `key` is not a URL.
-    init?(_ key: [UInt8]) {
-        guard !key.isEmpty else { return nil }
-        var rest = key[...]
-
-        scheme = KeyURL.removeScheme(&rest)
-        if let scheme, !KeyURL.isScheme(scheme) { return nil }
-
-        fragment = KeyURL.removeTail(&rest, from: UInt8(ascii: "#"))
-        query = KeyURL.removeTail(&rest, from: UInt8(ascii: "?"))
-
-        let slash = UInt8(ascii: "/")
-        if rest.count > 1, rest[rest.startIndex] == slash, rest[rest.startIndex + 1] == slash {
-            let raw = rest.dropFirst(2).prefix { $0 != slash }
-            rest = rest.dropFirst(2 + raw.count)
-            guard let authority = KeyURL.authority(raw) else { return nil }
-            self.authority = authority
-        } else {
-            authority = nil
-        }
-        path = rest
+    init?(_ key: [UInt8], rules: URLRules) {
+        guard !key.isEmpty, var parts = URLParts(key[...], rules == .ios17 ? .ios17 : .ios27) else { return nil }
+        guard parts.escape(rules) else { return nil }
+        self.parts = parts
     }
 
-    /// Whether the scheme is `file`, in any case.
-    var isFile: Bool { scheme.map { String(decoding: $0, as: UTF8.self).lowercased() == "file" } ?? false }
+    /// `NSURL.absoluteString`.
+    var text: [UInt8] { parts.text }
 
-    /// The decoded path. Nil for an opaque URL (`data:`, `mailto:`) and when the result is not UTF-8.
-    var decodedPath: [UInt8]? {
-        if scheme != nil && authority == nil && path.first != UInt8(ascii: "/") { return nil }
+    /// Whether the scheme is `file`, in any case.
+    var isFile: Bool { parts.hasScheme(of: ["file"]) }
+
+    /// `NSURL.pathExtension`, possibly empty. Nil for an opaque URL (`data:`, `mailto:`), and for a path that is not
+    /// UTF-8.
+    var pathExtension: [UInt8]? {
+        guard parts.isDecomposable else { return nil }
+        return Self.decode(parts.path).map(PathString.urlPathExtension(of:))
+    }
+
+    /// The URL with another path, as `NSURLComponents` makes it. Nil when the result would not be a URL.
+    ///
+    /// - Parameter change: maps the decoded path to the new one, which is not yet escaped.
+    func replacingPath(_ change: ([UInt8]) -> [UInt8]) -> [UInt8]? {
+        guard var parts = URLParts(text[...], .components), parts.escape(.ios17) else { return nil }
+        // A path that is not UTF-8 is empty. It has no extension in `NSURL` unless that divides the text elsewhere.
+        let changed = change(Self.decode(parts.path) ?? []), slash = UInt8(ascii: "/")
+        guard parts.host == nil ? !changed.starts(with: [slash, slash]) : (changed.isEmpty || changed.first == slash)
+        else { return nil }
+        parts.path = PercentEncoding.encodePath(changed[...])
+        parts.port = parts.port.map { port in URLParts.number(port).map { Array($0.utf8)[...] } ?? port }
+        return parts.text
+    }
+
+    /// Nil when the result is not UTF-8.
+    private static func decode(_ path: ArraySlice<UInt8>) -> [UInt8]? {
         let decoded = PercentEncoding.decode(path)
         return String(validating: decoded, as: UTF8.self) == nil ? nil : decoded
     }
+}
 
-    /// The extension of the decoded path, possibly empty. Nil when there is no such path.
-    var pathExtension: [UInt8]? { decodedPath.map(PathString.pathExtension(of:)) }
+extension URLParts {
+    /// Schemes whose hosts iOS 27 makes Punycode of; other hosts are percent-encoded.
+    private static let webSchemes: Set<String> = ["ftp", "file", "http", "https", "ws", "wss"]
+    /// Schemes whose hosts iOS 17 percent-encodes.
+    private static let encodedHostSchemes: Set<String> = [
+        "tel", "telemergencycall", "telprompt", "callto", "facetime", "facetime-prompt", "facetime-audio",
+        "facetime-audio-prompt", "imap", "pop", "addressbook", "contact", "phasset", "http+unix", "https+unix",
+        "ws+unix", "wss+unix",
+    ]
 
-    /// The URL with its path replaced by `path`, which is not yet escaped. Nil when the result would not be a URL.
-    func replacingPath(_ path: [UInt8]) -> [UInt8]? {
-        let slash = UInt8(ascii: "/")
-        guard authority == nil ? !path.starts(with: [slash, slash]) : (path.isEmpty || path.first == slash) else {
+    /// The text of a port without leading zeros; nil when it is no `Int`.
+    static func number(_ port: ArraySlice<UInt8>) -> String? {
+        Int(String(decoding: port, as: UTF8.self)).map(String.init)
+    }
+
+    /// Escapes illegal characters; false when a host or a relative path cannot be escaped.
+    fileprivate mutating func escape(_ rules: URLRules) -> Bool {
+        let before = text
+        user = user.map { Self.escaped($0, .authority, rules) }
+        password = password.map { Self.escaped($0, .authority, rules) }
+        if let given = host {
+            host = isLiteral ? Self.literalHost(given) : namedHost(given, rules)
+            guard host != nil else { return false }
+        }
+        if !PercentEncoding.isLegal(path, for: .path) {
+            if rules == .ios17 {
+                path = PercentEncoding.encodePath(path)
+            } else {
+                // In a relative path, the part before a colon would be a scheme.
+                let first = path.prefix { $0 != UInt8(ascii: "/") }
+                guard scheme != nil || host != nil || !first.contains(UInt8(ascii: ":")) else { return false }
+                path = PercentEncoding.encode(path, for: .path, keepsEscapes: true)
+            }
+        }
+        query = query.map { Self.escaped($0, .queryOrFragment, rules) }
+        fragment = fragment.map { Self.escaped($0, .queryOrFragment, rules) }
+        if rules == .ios17 && text != before { port = port.flatMap { Self.number($0).map { Array($0.utf8)[...] } } }
+        return true
+    }
+
+    private static func escaped(
+        _ text: ArraySlice<UInt8>, _ part: PercentEncoding.Part, _ rules: URLRules
+    ) -> ArraySlice<UInt8> {
+        let isLegal = PercentEncoding.isLegal(text, for: part)
+        return isLegal ? text : PercentEncoding.encode(text, for: part, keepsEscapes: rules == .ios27)
+    }
+
+    /// An address in brackets, with its zone escaped. Nil when it has illegal characters before the zone.
+    private static func literalHost(_ host: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        let inside = host.dropFirst().dropLast()
+        let percent = inside.firstIndex(of: UInt8(ascii: "%")) ?? inside.endIndex
+        let (address, zone) = (inside[..<percent], inside[percent...])
+        guard PercentEncoding.isLegal(address, for: .authority) else { return nil }
+        let isLegal = zone.starts(with: "%25".utf8) && PercentEncoding.isLegal(zone.dropFirst(3), for: .zone)
+        guard !zone.isEmpty, !isLegal else { return host }
+        let escaped = PercentEncoding.encode(zone, for: .zone, keepsEscapes: false)
+        return ([UInt8(ascii: "[")] + address + escaped + [UInt8(ascii: "]")])[...]
+    }
+
+    private func namedHost(_ host: ArraySlice<UInt8>, _ rules: URLRules) -> ArraySlice<UInt8>? {
+        guard !PercentEncoding.isLegal(host, for: .name) else { return host }
+        switch rules {
+        case .ios17 where hasScheme(of: Self.encodedHostSchemes):
+            return PercentEncoding.encode(host, for: .name, keepsEscapes: false)
+        case .ios27 where !hasScheme(of: Self.webSchemes):
+            let hasBracket = host.contains { "[]".utf8.contains($0) }
+            return hasBracket ? nil : PercentEncoding.encode(host, for: .name, keepsEscapes: true)
+        case .ios27 where !host.allSatisfy({ $0 >= 0x80 || PercentEncoding.Part.name.allows($0) }):
             return nil
+        case .ios17, .ios27:
+            guard let name = HostName.ascii(host), PercentEncoding.isLegal(name[...], for: .name) else { return nil }
+            return name[...]
         }
-        var encoded = PercentEncoding.encode(path, for: .path)
-        if scheme == nil && authority == nil {
-            // A colon in the first component would turn the part before it into a scheme.
-            let first = encoded.prefix { $0 != slash }
-            let escaped = first.flatMap { $0 == UInt8(ascii: ":") ? PercentEncoding.escape($0) : [$0] }
-            encoded.replaceSubrange(..<first.endIndex, with: escaped)
-        }
-        let front = (scheme.map { $0 + [UInt8(ascii: ":")] } ?? []) + (authority.map { [slash, slash] + $0 } ?? [])
-        return front + encoded + KeyURL.escaped(query) + KeyURL.escaped(fragment)
-    }
-
-    /// Removes the part before the first `:`, and the colon, from `rest`; nil when a `/`, `?` or `#` comes first.
-    private static func removeScheme(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
-        let end = rest.firstIndex {
-            $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
-        }
-        guard let end, end > rest.startIndex, rest[end] == UInt8(ascii: ":") else { return nil }
-        defer { rest = rest[(end + 1)...] }
-        return Array(rest[..<end])
-    }
-
-    private static func isScheme(_ bytes: [UInt8]) -> Bool {
-        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-        func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-        func isMark(_ byte: UInt8) -> Bool {
-            byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-        }
-        return bytes.first.map(isLetter) ?? false
-            && bytes.allSatisfy { isLetter($0) || isDigit($0) || isMark($0) }
-    }
-
-    /// Removes the part from the first `delimiter` on from `rest`; nil when there is none.
-    private static func removeTail(_ rest: inout ArraySlice<UInt8>, from delimiter: UInt8) -> ArraySlice<UInt8>? {
-        guard let start = rest.firstIndex(of: delimiter) else { return nil }
-        defer { rest = rest[..<start] }
-        return rest[start...]
-    }
-
-    /// Escapes a query or fragment except for its delimiter.
-    private static func escaped(_ tail: ArraySlice<UInt8>?) -> [UInt8] {
-        tail.map { $0.prefix(1) + encoded($0.dropFirst(), for: .queryOrFragment) } ?? []
-    }
-
-    /// User, host and port, escaped. Nil when host or port contain invalid characters.
-    private static func authority(_ raw: ArraySlice<UInt8>) -> [UInt8]? {
-        var user: [UInt8] = []
-        var rest = raw
-        if let at = raw.lastIndex(of: UInt8(ascii: "@")) {
-            user = encoded(raw[..<at], for: .user) + [UInt8(ascii: "@")]
-            rest = raw[(at + 1)...]
-        }
-        let host: [UInt8]?
-        let port: ArraySlice<UInt8>
-        if rest.first == UInt8(ascii: "[") {
-            guard let close = rest.firstIndex(of: UInt8(ascii: "]")) else { return nil }
-            host = literalHost(rest[...close])
-            port = rest[(close + 1)...]
-        } else {
-            let colon = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
-            host = namedHost(rest[..<colon])
-            port = rest[colon...]
-        }
-        guard let host, isPort(port) else { return nil }
-        return user + host + port
-    }
-
-    /// Escapes invalid characters and keeps existing escapes.
-    private static func encoded(_ bytes: ArraySlice<UInt8>, for part: PercentEncoding.Part) -> [UInt8] {
-        PercentEncoding.encode(Array(bytes), for: part, keepsEscapes: true)
-    }
-
-    private static func isPort(_ bytes: ArraySlice<UInt8>) -> Bool {
-        guard let colon = bytes.first else { return true }
-        return colon == UInt8(ascii: ":")
-            && bytes.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    }
-
-    private static func literalHost(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
-        let inside = bytes.dropFirst().dropLast().filter { $0 != UInt8(ascii: ":") }
-        return encoded(inside[...], for: .host) == inside ? Array(bytes) : nil
-    }
-
-    /// A host name, in Punycode unless it is ASCII.
-    private static func namedHost(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
-        var name = Array(bytes)
-        if name.contains(where: { $0 >= 0x80 }) {
-            guard let ascii = asciiHost(String(decoding: name, as: UTF8.self)) else { return nil }
-            name = ascii
-        }
-        return encoded(name[...], for: .host) == name ? name : nil
-    }
-
-    /// Labels of 1 to 63 bytes in Punycode. A trailing dot, which GLib removes, is kept.
-    private static func asciiHost(_ name: String) -> [UInt8]? {
-        // IDNA accepts three more characters as dots.
-        let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{ff0e}", "\u{ff61}"]
-        var labels = name.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: dots.contains)
-        let endsInDot = labels.count > 1 && labels.last?.isEmpty == true
-        if endsInDot { labels.removeLast() }
-        guard labels.allSatisfy({ !$0.isEmpty }), let ascii = GLibText.asciiHost(name) else { return nil }
-        let found = Array(ascii.lowercased().utf8)
-        let parts = found.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == labels.count, parts.allSatisfy({ (1..<64).contains($0.count) }) else { return nil }
-        return endsInDot ? found + [UInt8(ascii: ".")] : found
     }
 }

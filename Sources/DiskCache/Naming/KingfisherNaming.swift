@@ -2,7 +2,7 @@ public import ImageModel
 
 /// Kingfisher's file names: the SHA-256 of the key, without extension.
 ///
-/// The key of an original is its URL, that of a variant the URL, `@` and the identifiers of its processors joined by
+/// The key of an original is its URL, the key of a variant the URL, `@` and the identifiers of its processors joined by
 /// `|>`. Kingfisher's default scale factor of 1 is assumed: a point is a pixel, also in keys with `@2x`. Source:
 /// Kingfisher 8.11.0; the comments name files below its `Sources`.
 public struct KingfisherNaming: CacheNaming {
@@ -14,7 +14,7 @@ public struct KingfisherNaming: CacheNaming {
     /// A stateless value.
     public init() {}
 
-    /// `com.onevcat.Kingfisher.ImageCache.` and the namespace; that of `ImageCache.default` is `default`.
+    /// `com.onevcat.Kingfisher.ImageCache.` and the namespace; the namespace of `ImageCache.default` is `default`.
     /// `Cache/DiskStorage.swift:677`.
     public func directory(of namespace: String) -> String { "com.onevcat.Kingfisher.ImageCache.\(namespace)" }
 
@@ -83,7 +83,7 @@ public struct KingfisherNaming: CacheNaming {
         case .tint(let color, .sourceIn): return [identifier("OverlayImage", "\(text(color))_0.0")]
         case .tint: throw refusal("only the blend modes normal and sourceIn have one")
         case .blur(let radius):
-            guard radius >= 4 else { throw refusal("its weakest blur is that of radius 4") }
+            guard radius >= 4 else { throw refusal("its weakest blur has radius 4") }
             return [identifier("BlurImage", "\(radius / 2)")]
         case .filter(let filter): throw refusal("\(filter.name) is not a processor of its own")
         case .flip, .rotate, .pad, .sharpen, .watermark: throw refusal("it has no such processor")

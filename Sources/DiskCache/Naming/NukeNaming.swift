@@ -2,7 +2,7 @@ public import ImageModel
 
 /// Nuke's file names: the SHA-1 of the key, without extension.
 ///
-/// The key of an original is its URL, that of a variant the URL and the identifiers of its thumbnail options and
+/// The key of an original is its URL, the key of a variant the URL and the identifiers of its thumbnail options and
 /// processors, one after another. Sizes are pixels. Source: Nuke 13.2.0; the comments name files below its
 /// `Sources/Nuke`.
 public struct NukeNaming: CacheNaming {

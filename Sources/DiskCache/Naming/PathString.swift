@@ -12,6 +12,23 @@ enum PathString {
     /// `a...`.
     static func pathExtension(of path: [UInt8]) -> [UInt8] { extensionRange(in: path).map { Array(path[$0]) } ?? [] }
 
+    /// The extension of a URL's path, without a space and characters that change the direction of text: they end the
+    /// search for the dot.
+    ///
+    /// Source: CoreFoundation, `_CFGetPathExtensionRangesFromPathComponent`, which `CFURLCopyPathExtension` calls since
+    /// iOS 9.
+    static func urlPathExtension(of path: [UInt8]) -> [UInt8] {
+        let found = pathExtension(of: path)
+        return String(decoding: found, as: UTF8.self).unicodeScalars.contains(where: endsSearch) ? [] : found
+    }
+
+    private static func endsSearch(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x20, 0x061C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
     /// Removes the last extension, trailing slashes, and repeated slashes.
     static func deletingExtension(_ path: [UInt8]) -> [UInt8] {
         let rest = extensionRange(in: path).map { Array(path[..<($0.lowerBound - 1)]) } ?? path

@@ -2,32 +2,50 @@
 enum PercentEncoding {
     /// A component of a URL, which determines the characters that need no escape.
     enum Part {
-        case path, user, host, queryOrFragment
+        /// A name is a host; an authority is a user, a password or an address in brackets.
+        case path, name, authority, zone, queryOrFragment
 
         func allows(_ byte: UInt8) -> Bool {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"):
                 true
-            case UInt8(ascii: ":"): self != .host
+            case UInt8(ascii: ":"): self == .authority || self == .path || self == .queryOrFragment
             case UInt8(ascii: "/"), UInt8(ascii: "@"): self == .path || self == .queryOrFragment
             case UInt8(ascii: "?"): self == .queryOrFragment
-            default: "-._~!$&'()*+,;=".utf8.contains(byte)
+            default: (self == .zone ? "-._~" : "-._~!$&'()*+,;=").utf8.contains(byte)
             }
+        }
+    }
+
+    /// Whether `bytes` has only characters that `part` allows, and escapes.
+    static func isLegal(_ bytes: ArraySlice<UInt8>, for part: Part) -> Bool {
+        bytes.indices.allSatisfy { index in
+            part.allows(bytes[index]) || (bytes[index] == percent && escapedByte(at: index, of: bytes) != nil)
         }
     }
 
     /// Escapes every byte that `part` does not allow, with upper-case digits.
     ///
     /// - Parameter keepsEscapes: whether a `%` that begins an escape is kept.
-    static func encode(_ bytes: [UInt8], for part: Part, keepsEscapes: Bool = false) -> [UInt8] {
+    static func encode(_ bytes: ArraySlice<UInt8>, for part: Part, keepsEscapes: Bool) -> ArraySlice<UInt8> {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(bytes.count)
-        for (index, byte) in bytes.enumerated() {
-            let isEscape = keepsEscapes && byte == percent && escapedByte(at: index, of: bytes[...]) != nil
+        for index in bytes.indices {
+            let byte = bytes[index]
+            let isEscape = keepsEscapes && byte == percent && escapedByte(at: index, of: bytes) != nil
             if part.allows(byte) || isEscape { encoded.append(byte) } else { encoded += escape(byte) }
         }
-        return encoded
+        return encoded[...]
+    }
+
+    /// Escapes a path whole. A colon in the first segment of a relative path is escaped, too: it would turn the part
+    /// before it into a scheme.
+    static func encodePath(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let first = path.prefix { $0 != UInt8(ascii: "/") }
+        let escaped = encode(first, for: .path, keepsEscapes: false)
+            .flatMap { $0 == UInt8(ascii: ":") ? escape($0) : [$0] }
+        return escaped + encode(path[first.endIndex...], for: .path, keepsEscapes: false)
     }
 
     /// Decodes escapes; a `%` without two hexadecimal digits is kept.
@@ -45,7 +63,7 @@ enum PercentEncoding {
     }
 
     /// `byte` as `%XX`.
-    static func escape(_ byte: UInt8) -> [UInt8] {
+    private static func escape(_ byte: UInt8) -> [UInt8] {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
         return [percent, digit(byte >> 4), digit(byte & 15)]
     }

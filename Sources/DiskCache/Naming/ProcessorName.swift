@@ -3,7 +3,7 @@ internal import ImageModel
 /// The numbers in the identifiers of Kingfisher's and Nuke's processors, and the variants that neither makes.
 ///
 /// Both put Core Graphics values into Swift strings: a `CGFloat` has the text of a `Double`, a `CGSize` and a `CGPoint`
-/// that of a pair (their `debugDescription`).
+/// a pair's (their `debugDescription`).
 enum ProcessorName {
     /// `(200.0, 100.0)`.
     static func pair(_ first: Double, _ second: Double) -> String { "(\(first), \(second))" }

@@ -7,8 +7,11 @@ public struct SDWebImageNaming: CacheNaming {
     /// `sdwebimage`.
     public let name = "sdwebimage"
 
-    /// A stateless value.
-    public init() {}
+    /// The rules of the systems on which the app runs.
+    public let urlRules: URLRules
+
+    /// The default is iOS 17 to 26.
+    public init(urlRules: URLRules = .ios17) { self.urlRules = urlRules }
 
     /// `namespace` itself.
     public func directory(of namespace: String) -> String { namespace }
@@ -21,7 +24,7 @@ public struct SDWebImageNaming: CacheNaming {
     public func fileNames(of key: CacheKey) -> [String] {
         let digest = GLibText.md5(of: key.text.utf8.prefix { $0 != 0 })
         let bytes = Array(key.text.utf8)
-        let found = KeyURL(bytes)?.pathExtension ?? PathString.pathExtension(of: bytes)
+        let found = KeyURL(bytes, rules: urlRules)?.pathExtension ?? PathString.pathExtension(of: bytes)
         let pathExtension = String(
             decoding: found.filter { $0 != 0 && $0 != UInt8(ascii: ":") }, as: UTF8.self)
         let isShort = pathExtension.utf16.count <= 222 && 32 + 1 + pathExtension.utf8.count <= 255
@@ -40,7 +43,7 @@ public struct SDWebImageNaming: CacheNaming {
 
     /// `original` with each suffix inserted in turn; `CacheKey.appending` has the rule.
     public func variantKey(of original: CacheKey, suffixes: [String]) -> CacheKey? {
-        suffixes.reduce(original as CacheKey?) { key, suffix in key?.appending(suffix) }
+        suffixes.reduce(original as CacheKey?) { key, suffix in key?.appending(suffix, rules: urlRules) }
     }
 
     /// `Variant.keySuffixes`.

@@ -1,6 +1,6 @@
 /// Which addresses and ports a download may reach; by default only the public internet.
 ///
-/// The refused ranges are those of the IANA special-purpose registries, and public addresses that clouds use for the
+/// The refused ranges are in the IANA special-purpose registries, or are public addresses that clouds use for the
 /// services of their hosts. Of IPv6 only global unicast (2000::/3) is allowed, and the IPv4 address that an IPv6
 /// address contains must be allowed, too.
 public struct AddressPolicy: Sendable, Equatable {
@@ -33,6 +33,14 @@ public struct AddressPolicy: Sendable, Equatable {
             if let special = Self.special(embedded) { return "contains \(embedded), \(special)" }
         }
         return nil
+    }
+
+    /// The narrowest range to allow for an address, in CIDR notation: loopback as a whole, else the address alone.
+    package static func range(opening address: IPAddress) -> String {
+        if let mapped = address.mapped { return range(opening: mapped) }
+        let loopback = v4(127, 0, 0, 8)
+        if loopback.contains(address) { return "127.0.0.0/8" }
+        return "\(address)/\(address.family == .v4 ? 32 : 128)"
     }
 
     private static func special(_ address: IPAddress) -> String? {

@@ -54,6 +54,9 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     /// The URL of a `Location` header in a response to this one.
     package func resolving(_ location: [UInt8]) throws(FetchError) -> SourceURL {
         do throws(FetchError) {
+            guard location.contains(where: { $0 > 0x20 }) else {
+                throw Self.invalid("the header Location is empty")
+            }
             try Self.checkText(location)
             let rooted = location.starts(with: Array("//".utf8))
             let start =

@@ -54,7 +54,7 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {
     private let event: Int32
     private var channel: AresChannel
     private var madeAt = ContinuousClock.now
-    /// Queries of the channel, those of ended lookups included.
+    /// Queries of the channel, including the queries of ended lookups.
     private var queries = 0
     private var lookups: [UInt64: Lookup] = [:]
     private var lastNumber: UInt64 = 0
@@ -76,10 +76,10 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {
 
     func wake() { larder_ares_signal(event) }
 
-    func poll() {
+    func poll(mayWait: Bool) {
         let due = lookups.values.compactMap(\.separateAt).min()
-        channel.wait(
-            event: event, milliseconds: due.map { Int32(clamping: max(0, ($0 - .now).milliseconds) + 1) } ?? -1)
+        let limit = due.map { Int32(clamping: max(0, ($0 - .now).milliseconds) + 1) } ?? -1
+        channel.wait(event: event, milliseconds: mayWait ? limit : 0)
         let now = ContinuousClock.now
         for (number, lookup) in lookups where lookup.separateAt.map({ $0 <= now }) ?? false {
             lookups[number]?.separateAt = nil

@@ -22,7 +22,7 @@ final class SystemNames: Sendable {
     private let lookup: @Sendable (String, Family) -> LookupCache.Answer
 
     /// - Parameters:
-    ///   - threads: for lookups, and as many for those of IPv4 addresses alone; at least 1.
+    ///   - threads: for lookups, and as many for lookups of IPv4 addresses alone; at least 1.
     ///   - separateAfter: how long a lookup lasts before the second one.
     ///   - lookup: blocks; `getaddrinfo` by default.
     init(

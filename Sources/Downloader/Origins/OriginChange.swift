@@ -46,8 +46,8 @@ package struct OriginFailure: Sendable, Equatable {
 package enum OriginChange: Sendable, Equatable {
     /// The origin requested a pause of this length.
     case held(for: Duration)
-    /// The breaker has opened for this time; `failedProbes` counts the probes that failed in a row.
-    case opened(for: Duration, failedProbes: Int, OriginFailure)
+    /// The breaker has opened for this time after this failure, or its probe has begun.
+    case opened(for: Duration, OriginFailure)
     /// A probe succeeded.
     case closed
 

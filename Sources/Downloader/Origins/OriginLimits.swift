@@ -75,7 +75,8 @@ package struct OriginLimits: Sendable {
         return true
     }
 
-    /// The next transfer to start or to refuse. After `start` the transfer must `end`.
+    /// The next transfer to start or to refuse. After `start` the transfer must `end`. The start of a probe may be a
+    /// change to report.
     mutating func next(at now: Instant) -> Decision {
         var best: (origin: Origin, index: Int, waiting: Waiting)?
         var due: Instant?
@@ -95,11 +96,12 @@ package struct OriginLimits: Sendable {
                 if best.map({ precedes(queue[index], $0.waiting) }) ?? true { best = (origin, index, queue[index]) }
             }
         }
-        guard running < configuration.transfers, let best, let permit = states[best.origin]?.start(at: now) else {
+        guard running < configuration.transfers, let best, let start = states[best.origin]?.start(at: now) else {
             return .wait(until: due)
         }
         running += 1
-        return .start(take(best.index, best.origin), permit)
+        if let change = start.change { self.note([best.origin: [change]]) }
+        return .start(take(best.index, best.origin), start.permit)
     }
 
     /// A started transfer has ended; true when there is a change to report.
@@ -190,20 +192,21 @@ package struct OriginLimits: Sendable {
         }
         note(answers)
         for origin in states.keys {
-            states[origin]?.withdraw(hold: !held.contains(origin), breaker: !open.contains(origin))
+            states[origin]?.withdraw(hold: !held.contains(origin), breaker: !open.contains(origin), at: now)
         }
         return !answers.isEmpty
     }
 
     /// Creates the state of an origin. When there are too many, those that restrict nothing are removed, then an
-    /// eighth.
+    /// eighth: those whose restriction ends first.
     private mutating func remember(_ origin: Origin, at now: Instant) {
         guard states[origin] == nil else { return }
         if states.count >= settings.remembered {
             let idle = states.filter { $0.value.running == 0 && waiting[$0.key] == nil }
             for (origin, state) in idle where state.isForgettable(at: now) { states[origin] = nil }
             if states.count >= settings.remembered {
-                for origin in idle.keys.prefix(settings.remembered / 8 + 1) { states[origin] = nil }
+                let soonest = idle.sorted { $0.value.restricted(until: now) < $1.value.restricted(until: now) }
+                for (origin, _) in soonest.prefix(settings.remembered / 8 + 1) { states[origin] = nil }
             }
         }
         states[origin] = OriginState(origin, configuration)

@@ -1,4 +1,4 @@
-/// Limits of one host in place of those of every origin; what is nil is not replaced.
+/// Limits of one host in place of every origin's; what is nil is not replaced.
 public struct OriginOverride: Sendable, Hashable {
     /// Requests per second.
     public var rate: Double?

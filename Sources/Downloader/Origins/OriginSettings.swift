@@ -5,7 +5,8 @@ public struct OriginSettings: Sendable, Equatable {
     /// How long an open breaker refuses requests before it admits one probe, `60 s`.
     public var open: Duration = .seconds(60)
     /// Probes that fail in a row before the origin is given up: downloads then fail at once, with the error that opened
-    /// the breaker, until a probe succeeds. Nil, the default: it is never given up, and downloads wait or fail as held.
+    /// the breaker, until a probe succeeds, and other workers are not told. Nil, the default: it is never given up, and
+    /// downloads wait or fail as held.
     public var probes: Int?
     /// The longest `Retry-After` that is honoured, `1 h`.
     public var longestHold: Duration = .seconds(3600)

@@ -7,8 +7,10 @@
 /// - probing → closed(0) when the probe succeeds
 /// - probing → open when it fails, with `failedProbes` + 1; open with its time over when it is cancelled
 /// - closed, open → open when another worker reports an open breaker; closed stays within `successWindow` of a success
-/// - open → closed(0) when a reported open breaker is no longer reported
+/// - open → closed(0) when a reported open breaker is no longer reported before its end
 /// - open, probing → closed(0) when a request that began before succeeds
+///
+/// After `OriginSettings.probes` failed probes the origin is given up: nothing but `closed` is reported.
 ///
 /// Otherwise requests that began before the last change to or from open change nothing (`epoch`).
 struct OriginState: Sendable, Equatable {
@@ -36,6 +38,8 @@ struct OriginState: Sendable, Equatable {
 
     /// A worker to which the origin responded within this time does not adopt an open breaker, whatever failed since.
     static let successWindow = Duration.seconds(60)
+    /// How much later than in the database the end of a shared breaker may be here.
+    static let endSlack = Duration.seconds(1)
 
     let origin: Origin
     private let settings: OriginSettings
@@ -92,17 +96,23 @@ struct OriginState: Sendable, Equatable {
     }
 
     /// Starts a request after the answer `ready`. Its outcome must be passed to `end`.
-    mutating func start(at now: Instant) -> OriginPermit {
+    ///
+    /// The change to report to other workers is that a probe has begun: it holds the origin's other jobs meanwhile, which
+    /// would otherwise be claimed and returned again and again.
+    mutating func start(at now: Instant) -> (permit: OriginPermit, change: OriginChange?) {
+        var change: OriginChange?
         var isProbe = false
         if case .open(_, let failed) = breaker {
             breaker = .probing(failedProbes: failed)
             epoch += 1
             isProbe = true
+            change = opening(failedProbes: failed)
         }
         running += 1
         rate.start(at: now)
-        return OriginPermit(
+        let permit = OriginPermit(
             origin: origin, started: now, isProbe: isProbe, epoch: epoch, allowsHTTP2: !http2.isAvoided(at: now))
+        return (permit, change)
     }
 
     /// A request has ended. Returns the changes to report to other workers.
@@ -182,15 +192,21 @@ struct OriginState: Sendable, Equatable {
             return open(failedProbes: failed + 1, at: now)
         case (.probing(let failed), .none):
             breaker = .open(until: now, failedProbes: failed)
+            breakerIsShared = false
         }
         return nil
     }
 
-    private mutating func open(failedProbes: Int, at now: Instant) -> OriginChange {
+    private mutating func open(failedProbes: Int, at now: Instant) -> OriginChange? {
         breaker = .open(until: now + settings.open, failedProbes: failedProbes)
         breakerIsShared = false
         epoch += 1
-        return .opened(for: settings.open, failedProbes: failedProbes, failure)
+        return opening(failedProbes: failedProbes)
+    }
+
+    /// The report of an open breaker; nil when the origin is given up, so that its jobs are claimed.
+    private func opening(failedProbes: Int) -> OriginChange? {
+        settings.givesUp(after: failedProbes) ? nil : .opened(for: settings.open, failure)
     }
 
     // MARK: - HTTP/2
@@ -231,16 +247,20 @@ struct OriginState: Sendable, Equatable {
             if !holdIsShared, let hold, hold > until { return nil }
             hold = until
             holdIsShared = true
-        case .opened(let remaining, let failedProbes, let cause):
+        case .opened(let remaining, let cause):
+            let until = now + min(remaining, settings.longestHold)
+            var failedProbes = 0
             switch breaker {
             case .probing: return nil
             case .open where !breakerIsShared: return nil
-            case .open: break
-            // The origin responds to this worker: the failures are those of other machines or networks.
+            case .open(let end, let failed):
+                // Another worker has probed at the end.
+                failedProbes = end <= now + Self.endSlack && until > end + Self.endSlack ? failed + 1 : failed
+            // The origin responds to this worker: the failures are of other machines or networks.
             case .closed where succeededAt.map { now - $0 < Self.successWindow } ?? false: return .closed
             case .closed: epoch += 1
             }
-            breaker = .open(until: now + min(remaining, settings.longestHold), failedProbes: failedProbes)
+            breaker = .open(until: until, failedProbes: failedProbes)
             breakerIsShared = true
             failure = cause
         case .closed: break
@@ -248,13 +268,13 @@ struct OriginState: Sendable, Equatable {
         return nil
     }
 
-    /// Ends a reported hold or open breaker that is no longer reported.
-    mutating func withdraw(hold endsHold: Bool, breaker endsBreaker: Bool) {
+    /// Ends a reported hold or open breaker that is no longer reported. A breaker whose time is over stays for a probe.
+    mutating func withdraw(hold endsHold: Bool, breaker endsBreaker: Bool, at now: Instant) {
         if endsHold && holdIsShared {
             hold = nil
             holdIsShared = false
         }
-        if endsBreaker && breakerIsShared, case .open = breaker {
+        if endsBreaker && breakerIsShared, case .open(let until, _) = breaker, until > now + Self.endSlack {
             breaker = .closed(failures: 0)
             breakerIsShared = false
             epoch += 1
@@ -262,6 +282,13 @@ struct OriginState: Sendable, Equatable {
     }
 
     /// Whether it restricts nothing and equals a new state.
+    /// When its hold and its open breaker have ended; `now` when it has neither.
+    func restricted(until now: Instant) -> Instant {
+        var end = max(now, hold ?? now)
+        if case .open(let until, _) = breaker { end = max(end, until) }
+        return end
+    }
+
     func isForgettable(at now: Instant) -> Bool {
         running == 0 && concurrency.limit == nil && rate.isForgettable(at: now) && http2.isForgettable(at: now)
             && (hold.map { $0 <= now } ?? true) && overloads == 0 && breaker == .closed(failures: 0)

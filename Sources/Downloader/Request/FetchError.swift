@@ -25,7 +25,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What went wrong.
     public let code: Code
     /// One line that names the URL (without userinfo and query), the limit and its value where there is one.
-    public let message: String
+    public private(set) var message: String
     /// The status of the last response; nil without one.
     public let httpStatus: Int?
     /// The origin's `Retry-After` or the rest of a hold, 1 s … 1 h.
@@ -37,6 +37,9 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     public let profile: String?
     /// What of this machine may be the cause as well as the origin; nil when nothing may. `LocalEvidence` decides.
     package let localCause: LocalCause?
+
+    /// This downloader's settings because of which it refuses the download, with the values that it needs.
+    public private(set) var needs: [RequiredSetting] = []
 
     /// Creates an error.
     public init(
@@ -59,6 +62,14 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         self.curlCode = curlCode
         self.profile = profile
         self.localCause = localCause
+    }
+
+    /// The same error with the settings that the download needs, which its message then names.
+    package func needing(_ settings: [RequiredSetting]) -> FetchError {
+        var copy = self
+        copy.message += RequiredSetting.hint(settings)
+        copy.needs = settings
+        return copy
     }
 
     /// Domain and code.

@@ -1,3 +1,5 @@
+package import ImageModel
+
 /// One download: what is requested and which responses are accepted. A request modifier may replace it.
 public struct FetchRequest: Sendable {
     /// The URL as submitted; its bytes are its identity.
@@ -64,7 +66,7 @@ package enum PrefixVerdict: Sendable {
     /// An image; more bytes may still refuse it. Accepted after `FetchRequest.inspectedBytes`.
     case undecided
     case accepted
-    case refused(FetchError.Code, String)
+    case refused(FetchError.Code, String, needs: [RequiredSetting] = [])
 }
 
 /// The order of a download among those that wait

@@ -9,7 +9,7 @@ struct HTTPRequest: Sendable {
     private(set) var url: SourceURL
     private(set) var method: String
     private(set) var body: [UInt8]?
-    /// The headers of the fetch request, without those of a profile.
+    /// The headers of the fetch request, without a profile's.
     private(set) var headers: [HeaderField]
     /// The validators of the stored copy, for the URL that issued them only.
     private(set) var validatorHeaders: [HeaderField]
@@ -99,7 +99,7 @@ struct HTTPRequest: Sendable {
     var isConditional: Bool { !validatorHeaders.isEmpty }
 
     /// Whether the response to this request also answers `other`: everything sent and every bound must be equal.
-    /// Priority and times are those of the first.
+    /// The first one gives priority and times.
     func canServe(_ other: HTTPRequest) -> Bool {
         fetch.mayShare && other.fetch.mayShare && method == "GET" && other.method == "GET" && body == nil
             && other.body == nil && url.requestText == other.url.requestText && headers == other.headers
@@ -126,7 +126,7 @@ struct HTTPRequest: Sendable {
         return "Content-Range \(text)"
     }
 
-    /// All headers to send, each name once: those of the profile, of the request, then the downloader's own.
+    /// All headers to send, each name once: the profile's, the request's, then the downloader's own.
     var sentHeaders: [HeaderField] {
         var sent = credentials?.headers ?? []
         for header in headers + validatorHeaders where !sent.contains(where: { $0.isNamed(header.name) }) {

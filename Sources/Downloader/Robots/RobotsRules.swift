@@ -18,7 +18,7 @@ package struct RobotsRules: Sendable, Equatable {
     /// No rules: everything is allowed.
     static let none = RobotsRules([])
 
-    /// Reads a file: the rules of all groups for `token`, else those for `*`.
+    /// Reads a file: the rules of all groups for `token`, else for `*`.
     package init(_ bytes: some Collection<UInt8>, token: String = RobotsDirectives.productToken) {
         var own: [Rule]?
         var common: [Rule] = []

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// One receiver of a body: its file, its inspection and its progress.
 ///
 /// Requests that share a transfer have one each. Each file receives every piece, so that each request may be cancelled
@@ -20,6 +22,8 @@ final class BodySink {
     /// The first bytes, until they are accepted.
     private var prefix: [UInt8] = []
     private var verdict = PrefixVerdict.unrecognised
+    /// A `Content-Encoding` that is not known: the body is taken as it is where that is an image.
+    private var unknownEncoding: String?
     /// The error that ended it; nil while it receives the body.
     private(set) var failure: FetchError?
 
@@ -34,7 +38,8 @@ final class BodySink {
     func begin() { request.progress?(throttle.start) }
 
     /// The head of an accepted response has arrived.
-    func head(expected: Int64?, at now: ContinuousClock.Instant) {
+    func head(expected: Int64?, unknownEncoding: String?, at now: ContinuousClock.Instant) {
+        self.unknownEncoding = unknownEncoding
         if let progress = request.progress { progress(throttle.head(expected: expected, at: now)) }
     }
 
@@ -127,7 +132,8 @@ final class BodySink {
         }
         switch verdict {
         case .accepted: prefix = []
-        case .refused(let code, let message): fail(code, message)
+        case .refused(let code, let message, let needs):
+            fail(code, message, needs: needs)
         case .unrecognised, .undecided: break
         }
         return failure == nil
@@ -142,7 +148,13 @@ final class BodySink {
         }
     }
 
-    private func fail(_ code: FetchError.Code, _ message: String) { end(with: FetchError(code, "\(url): \(message)")) }
+    private func fail(_ code: FetchError.Code, _ message: String, needs: [RequiredSetting] = []) {
+        if code == .badImageData, let unknownEncoding {
+            let text = "\(url): the Content-Encoding '\(unknownEncoding)' is not known, and \(message)"
+            return end(with: FetchError(.badContentEncoding, text))
+        }
+        end(with: FetchError(code, "\(url): \(message)").needing(needs))
+    }
 
     private func end(with error: FetchError) {
         failure = error

@@ -1,7 +1,7 @@
 internal import Concurrency
 
-/// The threads on which bodies are written into files, so that a slow file system delays only the transfers that write
-/// to it.
+/// The threads on which bodies are written into files, so that up to three writes that hang delay no other transfer. A
+/// fourth delays all bodies until one of them ends.
 ///
 /// The memory of bodies that wait for a thread is bounded: no transfer starts while as many files as there may be
 /// transfers are being written or wait for it, and `isFull` pauses transfers that are not paused otherwise.

@@ -86,7 +86,7 @@ final class BodyWriter: Sendable {
         if state.withLock({ $0.add(.restart) }) { threads.run { self.run() } }
     }
 
-    /// Whether the file's first bytes can be copied into that of another writer.
+    /// Whether the file's first bytes can be copied into the file of another writer.
     func canCopy(to late: BodyWriter) -> Bool { start != nil && isReadable && late.start != nil }
 
     /// Copies what was given to this writer, `count` bytes, into the file of one that has not been used yet.

@@ -87,7 +87,9 @@ final class CurlTransfer {
 
     private func failure(_ code: CURLcode, _ request: HTTPRequest, _ handler: ResponseHandler) -> FetchError {
         if let refused = handler.refusedAddress { return refused }
-        if code == CURLE_OUT_OF_MEMORY, easy.count(CURLINFO_REQUEST_SIZE) > 0, let oversized = handler.oversizedHeader {
+        if larder_curl_lacks_room(code), easy.count(CURLINFO_REQUEST_SIZE) > 0,
+            let oversized = handler.oversizedHeader
+        {
             return oversized
         }
         let number = Int32(clamping: easy.count(CURLINFO_OS_ERRNO))
@@ -113,7 +115,7 @@ final class CurlTransfer {
             return FetchError(.localFault, "\(request.url): not connected, \(reason)", curlCode: Int32(code.rawValue))
         }
         let kind = FetchError.Code(code)
-        // The other limits are those of `Transfers.checkTimeouts`.
+        // `Transfers.checkTimeouts` has the other limits.
         let message =
             kind == .timedOut
             ? "not connected within the connect limit of \(request.limits.connect)" : easy.errorMessage(code)
@@ -153,7 +155,7 @@ final class CurlTransfer {
             "\(request.url): the proxy \(proxy.url.origin) does not accept the user name and password (407)")
     }
 
-    /// Whether a failure is that of a proxy, which is part of this machine's configuration. Once it is connected, it
+    /// Whether a proxy has failed, which is part of this machine's configuration. Once it is connected, it
     /// may be the origin that does not respond.
     private func isProxyFailure(_ code: CURLcode) -> Bool {
         switch code {
@@ -190,10 +192,8 @@ final class CurlTransfer {
         let piece = UnsafeRawBufferPointer(start: bytes, count: count)
         let now = ContinuousClock.now
         guard let handler, handler.body(piece, at: now) else { return 0 }
-        // Here, because libcurl passes on all that a fast peer sends before it returns. While it decodes a body it
-        // would keep the rest of the decoded bytes without a limit: then the transfer is paused after the call.
-        // It continues after the call, too.
-        if !handler.isEncoded, handler.pausedAt == nil, handler.adjustPause(at: now) { easy.pause(true) }
+        // Here, because libcurl passes on all that a fast peer sends before it returns. It continues after the call.
+        if handler.pausedAt == nil, handler.adjustPause(at: now) { easy.pause(true) }
         return count
     }
 

@@ -9,7 +9,8 @@ extension EasyHandle {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        // CURL_NETRC_IGNORED, which newer versions of libcurl define otherwise.
+        set(CURLOPT_NETRC, 0)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_NOPROGRESS, 1)
         set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -21,9 +22,9 @@ extension EasyHandle {
         set(CURLOPT_MAXLIFETIME_CONN, 600)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_USERAGENT, configuration.userAgent)
-        // Images are compressed already. With this option libcurl decodes what is encoded nevertheless, piece by piece,
-        // so that the limit of the body bounds the decoded bytes.
+        // Images are compressed already. `ContentDecoder` decodes what is encoded nevertheless.
         set(CURLOPT_ACCEPT_ENCODING, "identity")
+        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         if let authorities = configuration.authorities { set(CURLOPT_CAINFO, authorities) }
         set(CURLOPT_PROXY, configuration.proxy?.url.requestText ?? "")
         if let proxy = configuration.proxy {

@@ -35,8 +35,8 @@ final class ResponseHandler {
     private(set) var expected: Int64?
     /// Whether other transfers use the connection at the same time, over HTTP/2.
     var sharesConnection = false
-    /// Whether libcurl decodes the body.
-    private(set) var isEncoded = false
+    /// Removes the body's encodings; nil for a body without one that is known.
+    private var decoder: ContentDecoder?
     /// When bytes arrived last, or the try began.
     private(set) var lastActivity: ContinuousClock.Instant
     /// Whether libcurl holds the try back until there is a connection for it.
@@ -115,14 +115,14 @@ final class ResponseHandler {
     func admits(_ address: IPAddress?) -> Bool {
         // Behind a proxy only the proxy is connected to, and it is trusted.
         if request.proxy != nil { return true }
-        let reason: String
-        if let address {
-            guard let refusal = request.policy.refusal(of: address) else { return true }
-            reason = "the address \(address) is refused: \(refusal); --allow-address CIDR opens a range"
-        } else {
-            reason = "an address of an unknown family is refused"
+        guard let address else {
+            refusedAddress = error(.addressRefused, "an address of an unknown family is refused")
+            return false
         }
-        refusedAddress = error(.addressRefused, reason)
+        guard let refusal = request.policy.refusal(of: address) else { return true }
+        refusedAddress = error(
+            .addressRefused, "the address \(address) is refused: \(refusal)",
+            needs: [.address(AddressPolicy.range(opening: address))])
         return false
     }
 
@@ -145,8 +145,8 @@ final class ResponseHandler {
         return false
     }
 
-    /// What libcurl's lack of memory means after the request was sent: it holds at most 100 KB of one line of a head. Nil
-    /// when the head is complete.
+    /// What libcurl's lack of memory, or from 8.6 something too large, means after the request was sent: it holds at most
+    /// 100 KB of one line of a head. Nil when the head is complete.
     var oversizedHeader: FetchError? {
         guard verdict == nil else { return nil }
         return error(.badServerResponse, "a header exceeds the limit of \(request.limits.headers) bytes")
@@ -189,15 +189,19 @@ final class ResponseHandler {
             failure = error(.badServerResponse, "status 206 with \(range) in response to a request without a range")
             return false
         }
-        // The length of an encoded body is unknown: libcurl decodes it.
-        isEncoded = head.headers["Content-Encoding"] != nil
-        expected = isEncoded ? nil : contentLength
+        let encodings = head.headers.filter { $0.isNamed("Content-Encoding") }.map(\.value)
+        decoder = ContentDecoder(encodings)
+        // The length of a decoded body is unknown.
+        expected = decoder == nil ? contentLength : nil
+        let unknown = decoder == nil && ContentDecoder.isEncoded(encodings) ? encodings.joined(separator: ", ") : nil
         let limit = request.limits.body
         if let contentLength, contentLength > limit {
-            failure = error(.bodyTooLarge, "the body of \(contentLength) bytes exceeds the limit of \(limit) bytes")
+            failure = error(
+                .bodyTooLarge, "the body of \(contentLength) bytes exceeds the limit of \(limit) bytes",
+                needs: [.body(contentLength)])
             return false
         }
-        for sink in sinks { sink.head(expected: expected, at: lastActivity) }
+        for sink in sinks { sink.head(expected: expected, unknownEncoding: unknown, at: lastActivity) }
         return true
     }
 
@@ -208,8 +212,24 @@ final class ResponseHandler {
             discarded += Int64(piece.count)
             return discarded <= Self.maximumDiscardedBytes
         }
+        guard let decoder else { return received(piece, at: now) }
+        switch decoder.decode(piece, { received($0, at: now) }) {
+        case .done: return true
+        case .stopped: return false
+        case .damaged:
+            failure = error(.badContentEncoding, "the body is not in its Content-Encoding")
+            return false
+        }
+    }
+
+    /// Decoded bytes of the body; false ends the transfer.
+    private func received(_ piece: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
         if bytes + Int64(piece.count) > request.limits.body {
-            failure = error(.bodyTooLarge, "the body exceeds the limit of \(request.limits.body) bytes")
+            let limit = request.limits.body
+            // How long the body is, is unknown.
+            failure = error(
+                .bodyTooLarge, "the body exceeds the limit of \(limit) bytes",
+                needs: [.body(max(expected ?? 0, limit &* 2))])
             return false
         }
         bytes += Int64(piece.count)
@@ -224,6 +244,9 @@ final class ResponseHandler {
     func finish() throws(FetchError) -> FetchResponse {
         switch verdict {
         case .body(let head)?:
+            if let decoder, decoder.hasBegun, !decoder.isComplete {
+                throw error(.connectionLost, "the encoded body is cut short: \(bytes) bytes of it arrived")
+            }
             if bytes == 0 && !request.fetch.acceptsEmptyBody { throw error(.badImageData, "the body is empty") }
             if resumption != nil, let expected, bytes != expected {
                 throw error(.connectionLost, "the continued body has \(bytes) bytes instead of \(expected)")
@@ -275,7 +298,7 @@ final class ResponseHandler {
         return true
     }
 
-    /// Headers of the next try beside the request's own.
+    /// Headers that the next try has in addition to the request's own.
     var resumptionHeaders: [HeaderField] { resumption?.headers ?? [] }
 
     func fail(_ error: FetchError) { failure = error }
@@ -285,6 +308,7 @@ final class ResponseHandler {
         bytes = 0
         expected = nil
         digest = SHA256Digest()
+        decoder = nil
         for sink in sinks { sink.restart() }
     }
 
@@ -293,7 +317,9 @@ final class ResponseHandler {
         return (contentLength ?? 0) <= Self.maximumDiscardedBytes
     }
 
-    private func error(_ code: FetchError.Code, _ message: String) -> FetchError {
-        FetchError(code, "\(request.url): \(message)")
+    private func error(
+        _ code: FetchError.Code, _ message: String, needs: [RequiredSetting] = []
+    ) -> FetchError {
+        FetchError(code, "\(request.url): \(message)").needing(needs)
     }
 }

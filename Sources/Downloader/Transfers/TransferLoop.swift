@@ -63,9 +63,9 @@ final class TransferLoop: EventPoller, @unchecked Sendable {
     /// Ends one sleep, the present or the next one.
     func wake() { curl_multi_wakeup(multi) }
 
-    func poll() {
+    func poll(mayWait: Bool) {
         let limit = state.withLock({ $0.transfers })?.assumeIsolated { $0.schedule.sleep(from: .now) }
-        curl_multi_poll(multi, nil, 0, limit ?? 60_000, nil)
+        curl_multi_poll(multi, nil, 0, mayWait ? limit ?? 60_000 : 0, nil)
         let (transfers, cancelled) = state.withLock { state in
             defer { state.cancelled.removeAll() }
             return (state.transfers, state.cancelled)

@@ -28,7 +28,7 @@ actor Transfers {
     init(_ configuration: FetchConfiguration, _ origins: OriginLimiter) {
         self.configuration = configuration
         self.origins = origins
-        // All connections to a proxy would count as its own: there the limit per origin is that of `OriginLimits`
+        // All connections to a proxy would count as its own: there the limit per origin is in `OriginLimits`
         // alone.
         let widest = ([configuration.transfersPerOrigin] + configuration.hosts.values.compactMap(\.connections)).max()
         loop = TransferLoop(
@@ -165,7 +165,9 @@ actor Transfers {
         while !isSuspended, bodyThreads.hasRoom {
             let now = ContinuousClock.now
             switch origins.limits.withLock({ $0.next(at: now) }) {
-            case .start(let number, let permit): start(number, permit, at: now)
+            case .start(let number, let permit):
+                if permit.isProbe { origins.changed.signal() }
+                start(number, permit, at: now)
             case .refuse(let number, let refusal): refuse(number, refusal)
             case .wait(let until): return schedule.note(until)
             }

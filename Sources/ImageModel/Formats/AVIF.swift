@@ -6,7 +6,7 @@ extension ImageFormat {
             ["avif", "avis"].contains { HEIFBrands.hasMain($0, in: prefix) }
                 || HEIFBrands.isGeneral(prefix) && HEIFBrands.listAVIF(prefix)
         },
-        declaredEnd: ISOBoxes.declaredEnd, frames: .composed,
+        declaredEnd: ISOBoxes.declaredEnd, parts: HEIFBrands.boxes, frames: .composed,
         decoding: DecodeCost(animatedNanoseconds: 35, margin: 1.5),
         // Effort 1 takes 0.1 to 0.2 µs a pixel.
         output: Output(

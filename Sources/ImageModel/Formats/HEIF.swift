@@ -7,7 +7,7 @@ extension ImageFormat {
                 HEIFBrands.hasMain($0, in: prefix)
             }
         },
-        declaredEnd: ISOBoxes.declaredEnd, frames: .first, countedFrames: HEIFSequence.frames,
+        declaredEnd: ISOBoxes.declaredEnd, parts: HEIFBrands.boxes, frames: .first, countedFrames: HEIFSequence.frames,
         decoding: hevcDecoding,
         // 2 to 4 µs a pixel: up to 16 s of the 20 s that an image has for all its variants.
         output: Output(
@@ -17,17 +17,20 @@ extension ImageFormat {
     public static let heif = ImageFormat(
         name: "heif", mediaType: "image/heif", sdImageFormat: .heif, acceptance: .byDefault,
         hasSignature: { HEIFBrands.isGeneral($0) && !HEIFBrands.listAVIF($0) },
-        declaredEnd: ISOBoxes.declaredEnd, frames: .first, countedFrames: HEIFSequence.frames,
+        declaredEnd: ISOBoxes.declaredEnd, parts: HEIFBrands.boxes, frames: .first, countedFrames: HEIFSequence.frames,
         decoding: hevcDecoding, writtenAs: "heic")
 }
 
-/// libde265 takes twice as long for the finest quality as for that of a camera.
+/// libde265 takes twice as long for the finest quality as for a camera's.
 private let hevcDecoding = ImageFormat.DecodeCost(nanoseconds: 105, margin: 1.5)
 
 /// The brands in the first box of a HEIF container: the main one, then the compatible ones.
 enum HEIFBrands {
     /// The longest edge that libvips 8.14.1 writes without a fault.
     static let maxEdge = 16383
+
+    /// libheif searches lists of items and properties once for each item. An image of tiles has one for each tile.
+    static let boxes = ImageFormat.Parts(name: "boxes", limit: 5_000, count: ISOBoxes.inMeta)
 
     static func isContainer(_ prefix: [UInt8]) -> Bool { prefix.has("ftyp", at: 4) }
 

@@ -44,6 +44,21 @@ package struct ISOBoxes: Sequence {
         return offset
     }
 
+    /// The boxes of a file, and those in `meta` down to items, properties and references.
+    @Sendable static func inMeta(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let heads: [(name: StaticString, length: Int)] = [
+            ("meta", 4), ("iinf", 6), ("iprp", 0), ("ipco", 0), ("iref", 4), ("dinf", 0), ("grpl", 0),
+        ]
+        func count(_ boxes: ISOBoxes) -> Int {
+            boxes.reduce(0) { sum, box in
+                guard let head = heads.first(where: { bytes.has($0.name, at: box.type) }) else { return sum + 1 }
+                let start = Swift.min(box.content.lowerBound + head.length, box.content.upperBound)
+                return sum + 1 + count(ISOBoxes(bytes, in: start..<box.content.upperBound))
+            }
+        }
+        return count(ISOBoxes(bytes, in: 0..<bytes.count))
+    }
+
     /// The box at an offset and its end. A length of 0 reaches to the end of the range, one of 1 is in 64 bits.
     private func box(at offset: Int) -> (Box, end: Int)? {
         guard offset + 8 <= range.upperBound, var length = bytes.bigEndian(at: offset) else { return nil }

@@ -19,6 +19,16 @@ extension ImageFormat {
         case first
     }
 
+    /// Parts of a file that take a codec more time than their bytes suggest.
+    package struct Parts: Sendable {
+        /// In the plural, for messages.
+        package let name: String
+        /// The most that a file may have.
+        package let limit: Int
+        /// Counts the parts of a file, at least up to one more than the limit.
+        package let count: @Sendable (UnsafeRawBufferPointer) -> Int
+    }
+
     /// What decoding costs for each pixel of the original. Measured with libvips 8.14.1 on one core over an image of 2
     /// megapixels with noise, and an animation of 48 frames.
     package struct DecodeCost: Sendable {

@@ -17,6 +17,8 @@ public struct ImageFormat: Sendable {
     /// Where a file ends by the lengths that it declares, beyond its end when it is cut; nil where the codec finds
     /// that.
     package var declaredEnd: (@Sendable (UnsafeRawBufferPointer) -> Int)?
+    /// Limited before a codec reads the file; nil where no kind of part is costly.
+    package var parts: Parts?
     package var frames = Frames.one
     /// Counts the frames of a file whose codec does not; nil where it does.
     package var countedFrames: (@Sendable (UnsafeRawBufferPointer) -> Int)?

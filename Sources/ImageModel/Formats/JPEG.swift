@@ -3,7 +3,10 @@ extension ImageFormat {
     public static let jpeg = ImageFormat(
         name: "jpeg", mediaType: "image/jpeg", sdImageFormat: .jpeg, acceptance: .byDefault,
         hasSignature: { $0.starts(with: [0xFF, 0xD8, 0xFF]) },
-        declaredSize: jpegSize, hasXMPOrientation: true,
+        declaredSize: jpegSize,
+        // libjpeg walks the list of all segments that it keeps for each further one. A profile has up to 255, a large
+        // XMP packet one for each 64 KB.
+        parts: Parts(name: "segments", limit: 5_000, count: jpegSegments), hasXMPOrientation: true,
         // A progressive file holds all its coefficients, whatever the shrink factor.
         decoding: DecodeCost(
             bytes: 0.3, interlacedBytes: 6, nanoseconds: 4, interlacedNanoseconds: 8, shrinkableNanoseconds: 6),
@@ -29,5 +32,26 @@ extension ImageFormat {
                 offset += 2 + length
             }
         }
+    }
+
+    /// The marker segments up to the end of the image, also those between scans.
+    @Sendable private static func jpegSegments(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var offset = 2, count = 0
+        while count <= 5_000, offset + 4 <= bytes.count {
+            guard bytes[offset] == 0xFF else {
+                // The data of a scan.
+                offset += bytes[offset...].firstIndex(of: 0xFF).map { $0 - offset } ?? bytes.count
+                continue
+            }
+            switch bytes[offset + 1] {
+            case 0xFF: offset += 1
+            case 0x00, 0x01, 0xD0...0xD8: offset += 2
+            case 0xD9: return count
+            default:
+                count += 1
+                offset += 2 + max(2, bytes.bigEndian(at: offset + 2, length: 2) ?? 2)
+            }
+        }
+        return count
     }
 }

@@ -34,6 +34,16 @@ package enum PNGChunks {
         return end
     }
 
+    /// The number of compressed texts, also behind the pixels.
+    @Sendable static func compressedTexts(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var count = 0
+        scan(bytes) { type, _, _ in
+            if bytes.has("zTXt", at: type) || bytes.has("iTXt", at: type) { count += 1 }
+            return true
+        }
+        return count
+    }
+
     /// Calls `body` with the offset of each chunk's type, its declared length and the offset after its checksum, until
     /// it returns false. The length may pass the file's end.
     package static func scan(_ bytes: UnsafeRawBufferPointer, _ body: (_ type: Int, _ length: Int, _ end: Int) -> Bool)

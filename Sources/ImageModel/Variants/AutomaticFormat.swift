@@ -6,7 +6,7 @@ public struct AutomaticFormat: Sendable, Hashable {
     /// The name in place of a format's.
     static let name = "auto"
 
-    /// The similarity that the files have where the variant names none: about that of a JPEG of quality 80.
+    /// The similarity that the files have where the variant names none: about as similar as a JPEG of quality 80.
     package static let usualSimilarity = 0.96
 
     /// The formats that can be named: those with a quality, and PNG, which has every pixel.

@@ -1,6 +1,6 @@
 /// Settings of the encoder of a variant's format; each is nil by default, for the encoder's usual setting.
 public struct EncoderOptions: Sendable, Hashable {
-    /// The resolution of chroma against that of luma.
+    /// The resolution of chroma relative to luma.
     public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
         /// Half of it in each direction.
         case half = "4:2:0"
@@ -40,7 +40,7 @@ public struct EncoderOptions: Sendable, Hashable {
         .webp: 0...6, .avif: 0...9, .gif: 1...10, .jxl: 3...9,
     ]
 
-    /// The numbers of colours that a palette may have: those of its whole bits.
+    /// The numbers of colours that a palette may have: the powers of two.
     private static let paletteSizes = [2, 4, 16, 256]
 
     /// - Parameter format: the format that the variant names.

@@ -2,7 +2,7 @@
 public struct Trim: Sendable, Hashable {
     /// The largest difference of a channel from the colour within the border, 0…254; 10 by default.
     public let threshold: Double
-    /// The border's colour; nil, the default, for that of the pixel at the top left.
+    /// The border's colour; nil, the default, for the colour of the pixel at the top left.
     public let color: Color?
 
     /// - Throws: `VariantError` with the JSON path.

@@ -2,6 +2,17 @@ extension Variant {
     /// The most transformers of one variant.
     public static let transformLimit = 16
 
+    /// The first 16 digits of the SHA-256 of its canonical JSON without the name: variants with one key and different
+    /// recipes make different files.
+    public var recipe: String {
+        var fields = json
+        if case .object(var object) = fields {
+            object["name"] = nil
+            fields = .object(object)
+        }
+        return String(SHA256Digest.hex(of: fields.canonicalText.utf8).prefix(16))
+    }
+
     /// Parses one variant's JSON.
     ///
     /// - Parameters:

@@ -69,7 +69,7 @@ public struct Variant: Sendable, Hashable {
     public let keySuffix: String?
 
     /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's, then
-    /// those of `trim`, of all transformers, of `animation`, `format`, `encode`, `ssim` and `keySuffix`, joined by
+    /// the parts of `trim`, of all transformers, of `animation`, `format`, `encode`, `ssim` and `keySuffix`, joined by
     /// hyphens.
     ///
     /// Empty where the variant has the original's key, which a pipeline refuses.

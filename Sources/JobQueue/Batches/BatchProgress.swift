@@ -106,18 +106,18 @@ public struct BatchProgress: Sendable {
 }
 
 /// What is left of a batch or of a queue.
-public struct Remaining: Sendable {
+package struct Remaining: Sendable {
     /// True when a job could be claimed now; not in a paused queue or batch.
-    public let hasReady: Bool
+    package let hasReady: Bool
     /// True when a worker holds a job, also a dead one until its jobs are rescued.
-    public let hasRunning: Bool
+    package let hasRunning: Bool
     /// True when a job is suspended.
-    public let hasSuspended: Bool
+    package let hasSuspended: Bool
     /// Time until the next scheduled job is due, zero when it is overdue; nil when none is scheduled.
-    public let nextDue: Duration?
+    package let nextDue: Duration?
     /// The scheduled jobs, of a queue at most 10,000; nil unless they were to be counted.
-    public let scheduled: Int?
+    package let scheduled: Int?
 
     /// True when nothing is ready, running or scheduled.
-    public var isDrained: Bool { !hasReady && !hasRunning && nextDue == nil }
+    package var isDrained: Bool { !hasReady && !hasRunning && nextDue == nil }
 }

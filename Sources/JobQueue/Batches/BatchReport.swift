@@ -4,7 +4,7 @@ public import ImageModel
 public struct BatchReport: Sendable {
     /// The counts.
     public let progress: BatchProgress
-    /// The first 1,000 failures that were not discarded, in order of jobs; `PostgresJobQueue.failures(of:after:)` has
+    /// The first 1,000 failures that were not discarded, in order of jobs; `Reports.failures(of:after:limit:)` has
     /// all.
     public let failures: [FailureRecord]
     /// The errors of these failures by HTTP status, most frequent first, at most 100.
@@ -37,7 +37,7 @@ public struct ErrorCount: Sendable, Decodable {
 /// An item, or a job with its items, that failed.
 public struct FailureRecord: Sendable {
     /// The start of the next page, for `failures(of:after:)`.
-    public let cursor: Cursor
+    public let cursor: Int64
     /// The URL as given.
     public let url: String
     /// The error.
@@ -53,7 +53,7 @@ public struct FailureRecord: Sendable {
 /// A completed job of a batch, or an item that ended without one, with the files it stored.
 public struct StoredRecord: Sendable {
     /// The start of the next page, for `records(of:after:)`.
-    public let cursor: Cursor
+    public let cursor: Int64
     /// The id of the job; nil for an item that ended without one.
     public let job: Int64?
     /// The URL as given.
@@ -74,19 +74,4 @@ public struct StoredRecord: Sendable {
     public let pipeline: Int?
     /// The HTTP status of the last response, where one was an error; nil for an item that ended without a job.
     public let httpStatus: Int?
-}
-
-/// A position in the records of a batch: items without a job first, then jobs by id.
-public struct Cursor: Sendable, Equatable {
-    let value: Int64
-    /// Before the first record.
-    public static let start = Cursor(value: .min)
-
-    /// As a number, for programs that pass it on; its meaning is the queue's.
-    public var number: Int64 { value }
-
-    init(value: Int64) { self.value = value }
-
-    /// A cursor whose `number` was passed on.
-    public init(number: Int64) { value = number }
 }

@@ -1,21 +1,29 @@
 internal import Concurrency
 
-/// The time at which all statements and connection attempts of a queue end, those under way included, so that they do
-/// not keep a program that is to end.
+/// The time at which calls end, those under way included: all calls of a queue, so that they do not keep a program that
+/// is to end, or one call.
 final class CallDeadline: Sendable {
     /// How often a call that waits for the server reads it.
     static let interval = Duration.milliseconds(200)
 
     private let end = Locked<ContinuousClock.Instant?>(nil)
+    /// The deadline of all calls.
+    private let outer: CallDeadline?
+
+    init(within outer: CallDeadline? = nil) { self.outer = outer }
 
     /// Sets the time; nil, the initial value, is no limit.
     func set(_ time: ContinuousClock.Instant?) { end.withLock { $0 = time } }
 
-    /// Whether the time is reached.
-    var isReached: Bool { end.withLock { $0.map { $0 <= .now } ?? false } }
+    /// Whether its own time is reached.
+    var isOwnReached: Bool { end.withLock { $0.map { $0 <= .now } ?? false } }
 
-    /// The earlier of `deadline` and this time.
+    /// Whether the time is reached.
+    var isReached: Bool { isOwnReached || outer?.isReached ?? false }
+
+    /// The earliest of `deadline` and the times.
     func deadline(_ deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        end.withLock { $0.map { min($0, deadline) } ?? deadline }
+        let first = outer?.deadline(deadline) ?? deadline
+        return end.withLock { $0.map { min($0, first) } ?? first }
     }
 }

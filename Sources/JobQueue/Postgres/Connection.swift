@@ -3,15 +3,17 @@ internal import Concurrency
 /// Calls of one kind, one after another, on a thread of their own or on one of `Configuration.threads`. Each uses a
 /// session of a pool, which is opened when needed and again after it broke.
 ///
-/// Each call tries once; `PostgresJobQueue.ask` repeats it.
+/// Each call tries once; `PostgresJobQueue.ask` repeats it. A call of a cancelled task ends as `CallCancellation` says.
 actor Connection {
     private let executor: any SerialExecutor
-    /// The thread that only these calls use; nil where they use those of the configuration.
+    /// The thread that only these calls use; nil where they use the configuration's threads.
     private let thread: EventLoop?
     private let configuration: PostgresJobQueue.Configuration
     private let cutOff: CallDeadline
     private let pool: SessionPool
     private let kind: CallKind
+    /// The queue of the calls that may be cancelled: an actor's own cannot be left. Other calls precede them.
+    private let turns = AsyncSemaphore(1)
     private nonisolated let counted = Locked(StatementCounts())
 
     /// The statements of `query` so far.
@@ -41,27 +43,64 @@ actor Connection {
 
     deinit { thread?.stop() }
 
-    /// Runs one statement and reads its answer on this thread.
+    /// Runs one statement in its turn and reads its answer on this thread.
     ///
-    /// - Parameter isReadCommitted: as a transaction under READ COMMITTED; false, the default, is the session's level.
+    /// - Parameter isReadCommitted: as a transaction under READ COMMITTED; false is the session's level.
     ///
     /// Throws `.unreachable` when nothing was sent, `.connectionLost`, `.timeout` or `.interrupted` when it may have
-    /// taken effect.
-    func query<Value: Sendable>(
-        _ sql: String, _ parameters: [Parameter], isReadCommitted: Bool = false,
+    /// taken effect, `.cancelled` when it was not sent or changes nothing.
+    nonisolated func call<Value: Sendable>(
+        _ sql: String, _ parameters: [Parameter], cancellation: CallCancellation, isReadCommitted: Bool,
         read: @Sendable (borrowing Rows) throws(QueueError) -> Value
+    ) async throws(QueueError) -> Value {
+        guard cancellation != .never else {
+            return try await query(sql, parameters, isReadCommitted: isReadCommitted, read: read)
+        }
+        guard await turns.acquire() else { throw CallCancellation.error }
+        defer { turns.release() }
+        let end = CallDeadline(within: cutOff)
+        let result = await withTaskCancellationHandler { () async -> Result<Value, QueueError> in
+            do throws(QueueError) {
+                return .success(
+                    try await query(
+                        sql, parameters, isReadCommitted: isReadCommitted, end: end,
+                        isInterruptible: cancellation == .anyTime, read: read))
+            } catch {
+                return .failure(error)
+            }
+        } onCancel: {
+            end.set(.now)
+            pool.wake()
+        }
+        do throws(QueueError) {
+            return try result.get()
+        } catch {
+            let isCutOff = error.code == .unreachable || error.code == .timeout && cancellation == .anyTime
+            throw isCutOff && end.isOwnReached ? CallCancellation.error : error
+        }
+    }
+
+    /// Runs one statement, before the calls that wait for their turn.
+    ///
+    /// - Parameters:
+    ///   - end: ends the call while nothing is sent.
+    ///   - isInterruptible: whether it also ends the statement.
+    func query<Value: Sendable>(
+        _ sql: String, _ parameters: [Parameter], isReadCommitted: Bool = false, end: CallDeadline? = nil,
+        isInterruptible: Bool = false, read: @Sendable (borrowing Rows) throws(QueueError) -> Value
     ) throws(QueueError) -> Value {
         let timeout = configuration.statementTimeout
         let start = ContinuousClock.now
         do throws(QueueError) {
-            let value = try withSession { session throws(QueueError) in
+            let value = try withSession(end, isInterruptible: isInterruptible) { session throws(QueueError) in
                 guard isReadCommitted else { return try read(session.query(sql, parameters, timeout: timeout)) }
                 return try read(session.queryReadCommitted(sql, parameters, timeout: timeout))
             }
             count(since: start, failed: 0)
             return value
         } catch {
-            count(since: start, failed: 1)
+            // Nothing was sent.
+            if error.code != .cancelled { count(since: start, failed: 1) }
             throw error
         }
     }
@@ -76,9 +115,16 @@ actor Connection {
 
     /// Runs `body` on a session without statements of other callers in between. `body` blocks this thread.
     func withSession<Value: Sendable>(
+        _ end: CallDeadline? = nil, isInterruptible: Bool = false,
         _ body: @Sendable (inout Session) throws(QueueError) -> Value
     ) throws(QueueError) -> Value {
-        let entry = try take()
+        let end = end ?? cutOff
+        let entry = try take(end)
+        guard end === cutOff || !end.isOwnReached else {
+            pool.give(entry)
+            throw CallCancellation.error
+        }
+        entry.session.cutOff = isInterruptible ? end : cutOff
         do throws(QueueError) {
             let value = try body(&entry.session)
             pool.give(entry)
@@ -102,18 +148,18 @@ actor Connection {
     /// A session that is open, else a new one. A login that may not open another waits for one that is open.
     ///
     /// It tries to open one again meanwhile: the other session may be stuck, and the server reachable since.
-    private func take() throws(QueueError) -> SessionPool.Entry {
-        let end = ContinuousClock.now + configuration.statementTimeout
+    private func take(_ end: CallDeadline) throws(QueueError) -> SessionPool.Entry {
+        let limit = ContinuousClock.now + configuration.statementTimeout
         while true {
-            while let entry = pool.take(kind) {
+            while let entry = try pool.take(kind, end) {
                 if entry.session.isAlive() { return entry }
                 pool.drop(entry)
             }
             do throws(QueueError) {
-                return pool.opened(try open(), kind)
+                return pool.opened(try open(end), kind)
             } catch {
                 pool.failed(kind)
-                guard error.code == .unreachable, .now < end else { throw error }
+                guard error.code == .unreachable, .now < limit, !end.isReached else { throw error }
                 switch pool.takeOpen(kind, within: Self.openWait) {
                 case .taken(let entry):
                     if entry.session.isAlive() { return entry }
@@ -127,15 +173,16 @@ actor Connection {
 
     /// A new session. Its statements end within two seconds of the client's process; a server that cannot check that
     /// refuses the setting.
-    private func open() throws(QueueError) -> Session {
+    private func open(_ end: CallDeadline) throws(QueueError) -> Session {
         let timeout = configuration.connectTimeout
-        var session = try Session(DatabaseURL(configuration.databaseURL), timeout: timeout, cutOff: cutOff)
+        var session = try Session(DatabaseURL(configuration.databaseURL), timeout: timeout, cutOff: end)
         do throws(QueueError) {
             try session.readDefaultLevel(timeout: timeout)
             try session.run(script: "SET client_connection_check_interval = '2s'", timeout: timeout)
         } catch {
-            // No statement was sent, so the caller may repeat its call.
-            guard error.sqlState != nil else { throw QueueError(.unreachable, error.message) }
+            // No statement was sent, so the caller may repeat its call. A pooler that has no server ends the session with
+            // an error that has a code.
+            guard error.sqlState != nil, session.isAlive() else { throw QueueError(.unreachable, error.message) }
         }
         return session
     }

@@ -5,7 +5,7 @@ extension PostgresJobQueue {
     ///
     /// - Parameter databaseURL: as of `Configuration`. No error quotes it.
     /// - Throws: `.badDatabaseURL` for a text that libpq cannot read.
-    public static func validate(databaseURL: String) throws(QueueError) { _ = try DatabaseURL(databaseURL) }
+    package static func validate(databaseURL: String) throws(QueueError) { _ = try DatabaseURL(databaseURL) }
 }
 
 /// What a connection is made from, checked by libpq before anything is tried.

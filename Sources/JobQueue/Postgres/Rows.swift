@@ -1,5 +1,6 @@
 private import CPostgres
 import Glibc
+internal import ImageModel
 
 /// The answer to one statement; owns the `PGresult`.
 struct Rows: ~Copyable {
@@ -61,4 +62,13 @@ struct Rows: ~Copyable {
 extension String {
     /// Up to the first line end: libpq's messages end with one and may go on.
     var firstLine: String { String(prefix { $0 != "\n" }) }
+}
+
+extension Rows {
+    /// The error whose domain, code and message stand in three columns; nil when there is none.
+    func failure(_ row: Int, domainAt column: Int) -> FailureReason? {
+        guard let domain = text(row, column) else { return nil }
+        return FailureReason(
+            domain: domain, code: Int(integer(row, column + 1) ?? 0), message: text(row, column + 2) ?? "")
+    }
 }

@@ -10,7 +10,8 @@ struct Session: ~Copyable {
     var isReadCommitted = true
     /// Ends the statement under way for a call that needs the session, see `SessionPool`.
     let interruption = CallDeadline()
-    private let cutOff: CallDeadline
+    /// Ends the statement under way with its call, or with all calls of the queue.
+    var cutOff: CallDeadline
 
     /// Connects. Throws `.unreachable`, naming host and port, or `.loginRefused` when the server refuses the user, the
     /// password or the database.

@@ -35,6 +35,8 @@ final class SessionPool: Sendable {
         case use(Entry)
         case open
         case nothing
+        /// The call has ended meanwhile.
+        case ended
     }
 
     private struct State: Sendable {
@@ -75,7 +77,7 @@ final class SessionPool: Sendable {
             return .use(entry)
         }
 
-        /// The kind of a waiting call for which there is a session besides those for the calls before it.
+        /// The kind of a waiting call for which a session is left after the calls before it have theirs.
         private func turnKind(_ ticket: UInt64, onlyOpen: Bool) -> CallKind? {
             let used = lent.count + opening.count
             var left = onlyOpen ? idle.count : max(idle.count, limit - used)
@@ -122,12 +124,17 @@ final class SessionPool: Sendable {
 
     /// A session that is not in use, as soon as there is one; it may be broken. Nil: the caller is to open one.
     ///
-    /// The caller calls `give` or `drop` afterwards, and `opened` or `failed` when it was to open one.
-    func take(_ kind: CallKind) -> Entry? {
+    /// The caller calls `give` or `drop` afterwards, and `opened` or `failed` when it was to open one. Throws `.cancelled`
+    /// when the time of `end` itself is reached first; `wake` makes that noticed at once.
+    func take(_ kind: CallKind, _ end: CallDeadline? = nil) throws(QueueError) -> Entry? {
         var ticket: UInt64?
         func next(_ state: inout State) -> sending Turn? {
             let own = ticket ?? state.enter(kind)
             ticket = own
+            if end?.isOwnReached ?? false {
+                state.leave(own)
+                return .ended
+            }
             return state.turn(own, onlyOpen: false)
         }
         let time = kind == .heartbeat || kind == .urgent ? patience : patience * 5
@@ -135,10 +142,14 @@ final class SessionPool: Sendable {
             switch state.wait(atMost: time, for: next) {
             case .use(let entry): return entry
             case .open, .nothing: return nil
+            case .ended: throw CallCancellation.error
             case nil: state.change { $0.interrupt(for: kind, underWay: patience) }
             }
         }
     }
+
+    /// Makes waiting calls notice that they have ended.
+    func wake() { state.change(wakingAll: true) { _ in } }
 
     /// A session that is open, at once or within `limit`. For a login that may not open another.
     func takeOpen(_ kind: CallKind, within limit: Duration) -> OpenSession {
@@ -150,7 +161,7 @@ final class SessionPool: Sendable {
         }
         switch turn {
         case .use(let entry): return .taken(entry)
-        case .open, .nothing: return .none
+        case .open, .nothing, .ended: return .none
         case nil:
             state.change(wakingAll: true) {
                 if let ticket { $0.leave(ticket) }
@@ -186,6 +197,9 @@ final class SessionPool: Sendable {
 
     /// Sessions that are open, in use or not.
     var count: Int { state.wait { $0.idle.count + $0.lent.count } }
+
+    /// Calls that wait for a session.
+    var waiting: Int { state.wait { $0.waiting.count } }
 
     /// Closes the sessions that are not in use.
     func closeIdle() {

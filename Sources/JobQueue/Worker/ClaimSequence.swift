@@ -1,4 +1,4 @@
-/// Numbers a worker's claims, and keeps the numbers whose answer was lost, those of which it holds jobs, and the
+/// Numbers a worker's claims, and keeps the numbers whose answer was lost, the numbers whose jobs it holds, and the
 /// position of its claims of one batch.
 struct ClaimSequence: Sendable {
     /// A claim's number; `isAgain` when a claim of this number may have taken effect.

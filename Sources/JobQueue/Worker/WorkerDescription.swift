@@ -31,11 +31,11 @@ public struct WorkerDescription: Sendable {
 }
 
 /// A worker that drains the same queue into the same cache on the same host.
-public struct OtherDrain: Sendable, Equatable {
+package struct OtherDrain: Sendable, Equatable {
     /// Its process id; nil when it gave none.
-    public let processID: Int?
+    package let processID: Int?
     /// The time since its start, in whole seconds.
-    public let age: Duration
+    package let age: Duration
 }
 
 /// The answer to a heartbeat.
@@ -49,8 +49,8 @@ public struct HeartbeatReply: Sendable {
     public let lease: Duration
     /// How long after this heartbeat the next one is due while the worker holds jobs: 0.75 s, in a large fleet up to 2 s.
     public let pause: Duration
-    /// The calls that this worker is to make now.
-    package let due: Set<DueCall>
+    /// Whether this worker is to run maintenance now. Of all workers of the fleet, one at a time gets this answer.
+    public let isMaintenanceDue: Bool
     /// How far this machine's time of day is ahead of the database's, negative when it is behind; zero when the time of
     /// the call can explain the difference. No time that is recorded and no lease depends on it.
     public let clockOffset: Duration

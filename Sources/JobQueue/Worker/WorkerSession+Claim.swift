@@ -22,40 +22,22 @@ extension WorkerSession {
 
     /// Claims from either.
     package func claim(upTo limit: Int, from source: ClaimSource) async throws(QueueError) -> [Job] {
-        let start = claims.withLock { $0.start(of: source) }
-        return try await numbered(limit, source) { ticket, isRepeated throws(QueueError) in
-            try await self.claim(ticket, limit, from: source, behind: isRepeated ? 0 : start)
-        } jobs: {
-            $0
-        }
-    }
-
-    /// Numbers a claim that `send` makes, and repeats it once with its number when the answer was lost.
-    ///
-    /// - Parameters:
-    ///   - send: sends a claim with this ticket; true the second time.
-    ///   - jobs: the jobs that it answered.
-    func numbered<Answer: Sendable>(
-        _ limit: Int, _ source: ClaimSource,
-        _ send: @Sendable (ClaimSequence.Ticket, Bool) async throws(QueueError) -> Answer,
-        jobs: (Answer) -> [Job]
-    ) async throws(QueueError) -> Answer {
-        let ticket = claims.withLock { $0.take() }
+        let (ticket, start) = claims.withLock { ($0.take(), $0.start(of: source)) }
         do throws(QueueError) {
-            let answer: Answer
+            let jobs: [Job]
             do throws(QueueError) {
-                answer = try await send(ticket, false)
+                jobs = try await claim(ticket, limit, from: source, behind: start)
             } catch {
                 let wasLost = error.code == .connectionLost || error.code == .interrupted
                 guard wasLost, !ticket.isAgain, !Task.isCancelled else { throw error }
-                answer = try await send(ClaimSequence.Ticket(number: ticket.number, isAgain: true), true)
+                let again = ClaimSequence.Ticket(number: ticket.number, isAgain: true)
+                jobs = try await claim(again, limit, from: source, behind: 0)
             }
-            let jobs = jobs(answer)
             claims.withLock {
                 $0.answered(ticket, jobs)
                 $0.note(jobs, of: limit, from: source)
             }
-            return answer
+            return jobs
         } catch {
             claims.withLock { $0.keep(ticket) }
             throw error
@@ -68,13 +50,14 @@ extension WorkerSession {
     ) async throws(QueueError) -> [Job] {
         try await queue.ask(
             """
-            SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id, blocked
+            SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id,
+                blocked, blocked_code, blocked_limit
             FROM larder.claim_v1($1, $2, $3::int, $4, $5 = 1, $6, $7)
             """,
             [
                 .integer(id), .integer(ticket.number), .integer(Int64(limit)), .text(source.queueName),
                 .integer(ticket.isAgain ? 1 : 0), .text(source.onlyBatch), .integer(start),
-            ], repeating: ticket.isAgain ? .harmless : .onlyUndone, on: queue.claims
+            ], repeating: ticket.isAgain ? .harmless : .onlyUndone, cancellation: .never, on: queue.claims
         ) { rows throws(QueueError) in
             try rows.jobs(claim: ticket.number)
         }
@@ -94,10 +77,11 @@ extension Rows {
         guard let id = integer(row, 0), let url = text(row, 3), let pipeline = integer(row, 4) else {
             throw QueueError(.unexpectedAnswer, "an incomplete job")
         }
+        let blockedBy = integer(row, 12).map { ExceededLimit(code: Int(integer(row, 11) ?? 0), value: $0) }
         return Job(
             id: id, claim: claim, attempt: Int(integer(row, 1) ?? 1), maxAttempts: Int(integer(row, 2) ?? 1), url: url,
             pipeline: Int(pipeline), options: UInt64(bitPattern: integer(row, 5) ?? 0), context: text(row, 6),
             priority: Int(integer(row, 7) ?? 4), origin: text(row, 8) ?? "", batch: integer(row, 9) ?? 0,
-            isBlocked: flag(row, 10) ?? false)
+            isBlocked: flag(row, 10) ?? false, blockedBy: blockedBy)
     }
 }

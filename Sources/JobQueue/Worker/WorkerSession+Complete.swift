@@ -7,36 +7,53 @@ extension WorkerSession {
     /// At most one outcome per claim and 1,000 per call (else `.invalidArgument`). Idempotent: outcomes whose answer
     /// was lost are sent again for at most the configured `maxWait`. A job whose row another transaction has locked is
     /// answered `.busy` and nothing of it is recorded; the others do not wait for it.
-    public func complete(_ outcomes: [Outcome]) async throws(QueueError) -> [CompletionResult] {
+    public func complete(_ outcomes: [Outcome]) async throws(QueueError) -> [(claim: Claim, decision: Decision)] {
         guard !outcomes.isEmpty else { return [] }
         var json = JSONText()
         json.array(outcomes) { $0.write($1) }
         let completions = try await queue.ask(
             """
             SELECT job_id, claim_no, decision, delay_ms, domain, code, message FROM larder.complete_v1($1, $2::json)
-            """, [.integer(id), .text(json.text)]
+            """, [.integer(id), .text(json.text)], cancellation: .never
         ) { rows throws(QueueError) in try rows.completions(of: outcomes) }
         claims.withLock { $0.end(completions.lazy.filter { $0.decision != .busy }.map(\.claim)) }
         return completions
     }
+
+    /// Gives jobs back until later, an hour at most: their origin is to be left alone. The attempt is refunded. Claims
+    /// no longer held are passed over.
+    public func snooze(_ jobs: [(claim: Claim, delay: Duration)]) async throws(QueueError) {
+        guard !jobs.isEmpty else { return }
+        try await queue.ask(
+            "SELECT larder.snooze_v1($1, $2, $3, $4)",
+            [
+                .integer(id), .integers(jobs.map(\.claim.job)), .integers(jobs.map(\.claim.number)),
+                .integers(jobs.map(\.delay.milliseconds)),
+            ], cancellation: .never
+        ) { _ throws(QueueError) in }
+        claims.withLock { $0.end(jobs.lazy.map(\.claim)) }
+    }
+
+    /// Gives up a claim that cannot be completed: heartbeats no longer name it, so its job is rescued.
+    package func forget(_ claim: Claim) { claims.withLock { $0.end([claim]) } }
 }
 
 extension Rows {
     /// What was decided about each outcome, in their order; the rows come in any.
-    fileprivate func completions(of outcomes: [Outcome]) throws(QueueError) -> [CompletionResult] {
+    fileprivate func completions(of outcomes: [Outcome]) throws(QueueError) -> [(claim: Claim, decision: Decision)] {
         guard count == outcomes.count else {
             throw QueueError(.unexpectedAnswer, "\(count) decisions on \(outcomes.count) outcomes")
         }
-        var decided: [Claim: CompletionResult.Decision] = [:]
+        var decided: [Claim: Decision] = [:]
         decided.reserveCapacity(count)
         for row in 0..<count {
             guard let job = integer(row, 0), let number = integer(row, 1) else { continue }
             decided[Claim(job: job, number: number)] = try decision(row)
         }
-        return outcomes.map { CompletionResult(claim: $0.claim, decision: decided[$0.claim] ?? .stale) }
+        return outcomes.map { ($0.claim, decided[$0.claim] ?? .stale) }
     }
 
-    private func decision(_ row: Int) throws(QueueError) -> CompletionResult.Decision {
+    private func decision(_ row: Int) throws(QueueError) -> Decision {
         switch text(row, 2) {
         case "succeeded": .succeeded
         case "retried": .retried(after: .milliseconds(integer(row, 3) ?? 0))
@@ -66,8 +83,11 @@ extension JSONText {
                 json.add("result", "failed")
                 json.write(reason)
                 if !reason.countsTowardPoison { json.add("poison", false) }
+                if reason.isRefusedFormat { json.add("blocks", false) }
+                json.add("worker_limit", outcome.workerLimit)
                 json.add("retry_after_ms", retryAfter?.milliseconds)
             }
+            if outcome.unblocks { json.add("unblocks", true) }
             json.add("http_status", outcome.httpStatus.map(Int32.init(clamping:)))
             json.add("bytes_in", outcome.bytesIn.nonZero)
             json.add("bytes_out", outcome.bytesOut.nonZero)
@@ -103,6 +123,8 @@ extension JSONText {
             json.add("robots", file.robots)
             json.add("replaced", file.replaced)
             json.add("exceedsMaxBytes", file.exceedsMaxBytes)
+            json.add("recipe", file.recipe)
+            json.add("differs", file.differs)
             json.add("unchanged", file.unchanged)
             json.add("origin", file.origin?.rawValue)
             if let digest = file.digest {

@@ -28,20 +28,16 @@ public final class WorkerSession: Sendable {
     ///
     /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the
     /// worker was stopped.
-    public func heartbeat() async throws(QueueError) -> HeartbeatReply { try await heartbeat(handling: []) }
-
-    /// Also answers which of the calls `handled` this worker is to make now. Of all workers that call at the same time,
-    /// one gets the answer that a call is due; `.origins` is answered to each while any origin is held.
-    package func heartbeat(handling handled: Set<DueCall>) async throws(QueueError) -> HeartbeatReply {
+    public func heartbeat() async throws(QueueError) -> HeartbeatReply {
         let sent = TimeOfDay.now
         return try await queue.ask(
             """
             SELECT lease_ms, lease_expired, c.job, c.claim, extract(epoch FROM clock_timestamp()),
-                array_to_string(b.due, ','), b.pause_ms
-            FROM larder.heartbeat_v1($1, $2, $3) AS b
+                b.maintenance_due, b.pause_ms
+            FROM larder.heartbeat_v1($1, $2) AS b
             LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
-            """, [.integer(id), .integer(claims.withLock { $0.oldest }), .texts(handled.names)], maxWait: .zero,
-            on: queue.heartbeats
+            """, [.integer(id), .integer(claims.withLock { $0.oldest })], cancellation: .never,
+            maxWait: .zero, on: queue.heartbeats
         ) { rows throws(QueueError) in
             guard let lease = rows.integer(0, 0), let expired = rows.flag(0, 1), let pause = rows.integer(0, 6) else {
                 throw QueueError(.unexpectedAnswer, "an incomplete answer to a heartbeat")
@@ -52,7 +48,7 @@ public final class WorkerSession: Sendable {
             }
             return HeartbeatReply(
                 cancelled: cancelled, leaseExpired: expired, lease: .milliseconds(lease),
-                pause: .milliseconds(pause), due: Set(names: rows.text(0, 5)),
+                pause: .milliseconds(pause), isMaintenanceDue: rows.flag(0, 5) ?? false,
                 clockOffset: TimeOfDay.offset(of: rows.number(0, 4), sent: sent))
         }
     }
@@ -60,21 +56,21 @@ public final class WorkerSession: Sendable {
     /// Says in `larder.health` what the worker lacks that every job needs, or which credential profile it cannot use;
     /// nil when it has no fault any more. May be repeated.
     public func report(fault: String?) async throws(QueueError) {
-        try await queue.ask("SELECT larder.worker_fault_v1($1, $2)", [.integer(id), .text(fault)]) {
-            _ throws(QueueError) in
-        }
+        try await queue.ask(
+            "SELECT larder.worker_fault_v1($1, $2)", [.integer(id), .text(fault)], cancellation: .never
+        ) { _ throws(QueueError) in }
     }
 
     /// Makes this worker the one that drains the queue into its cache on its host, until it stops or its lease ends.
     ///
     /// Returns the worker that already does so, nil when there is none. May be repeated. Throws `.unknownQueue`,
     /// `.workerLost`.
-    public func startDrain(of name: String) async throws(QueueError) -> OtherDrain? {
+    package func startDrain(of name: String) async throws(QueueError) -> OtherDrain? {
         try await queue.ask(
             """
             SELECT pid, date_part('epoch', clock_timestamp() - started_at)::bigint
             FROM larder.drain_start_v1($1, $2)
-            """, [.integer(id), .text(name)]
+            """, [.integer(id), .text(name)], cancellation: .never
         ) { rows throws(QueueError) in
             guard rows.count > 0 else { return nil }
             return OtherDrain(processID: rows.integer(0, 0).map { Int($0) }, age: .seconds(rows.integer(0, 1) ?? 0))
@@ -83,34 +79,8 @@ public final class WorkerSession: Sendable {
 
     /// Ends the worker and releases what it still holds. May be repeated.
     public func stop() async throws(QueueError) {
-        try await queue.ask("SELECT larder.worker_stop_v1($1)", [.integer(id)], on: queue.heartbeats) {
-            _ throws(QueueError) in
-        }
-    }
-}
-
-extension PostgresJobQueue {
-    /// Registers a worker. Throws `.protocolMismatch` when the database does not offer this program's protocol,
-    /// `.notMigrated`, `.invalidArgument`.
-    public func startWorker(_ description: WorkerDescription) async throws(QueueError) -> WorkerSession {
-        let sent = TimeOfDay.now
-        return try await ask(
-            """
-            SELECT worker_id, lease_ms, extract(epoch FROM clock_timestamp())
-            FROM larder.worker_start_v1($1, $2, $3::int, $4, $5::int, $6, $7)
-            """,
-            [
-                .text(description.name), .text(description.host), .integer(Int64(description.processID)),
-                .text(description.version), .integer(Int64(description.slots)), .text(description.cacheID),
-                .text(description.queue),
-            ]
-        ) { rows throws(QueueError) in
-            guard let id = rows.integer(0, 0), let lease = rows.integer(0, 1) else {
-                throw QueueError(.unexpectedAnswer, "no id for the worker")
-            }
-            return WorkerSession(
-                id: id, lease: .milliseconds(lease), clockOffset: TimeOfDay.offset(of: rows.number(0, 2), sent: sent),
-                queue: self)
-        }
+        try await queue.ask(
+            "SELECT larder.worker_stop_v1($1)", [.integer(id)], cancellation: .never, on: queue.heartbeats
+        ) { _ throws(QueueError) in }
     }
 }

@@ -41,6 +41,9 @@ extension ObjectClient {
                 modified: entry["LastModified"].flatMap { CredentialAnswer.seconds($0.text) } ?? 0)
         }
         let next = root["IsTruncated"]?.text == "true" ? root["NextContinuationToken"]?.text : nil
+        guard next == nil || next != token else {
+            throw ObjectStoreError(.refused, "the listing of \(bucket) does not end: a page follows itself")
+        }
         return Page(objects: objects, next: next)
     }
 }

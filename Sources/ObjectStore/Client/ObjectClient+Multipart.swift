@@ -13,10 +13,10 @@ extension ObjectClient {
     ///
     /// - Parameters:
     ///   - partSize: bytes of each part but the last, at least 5 MiB.
-    ///   - digest: SHA-256 of a part of the file, 64 hexadecimal digits; nil when it cannot be read.
+    ///   - digests: SHA-256 of each part, 64 hexadecimal digits. The caller reads the file, as that blocks.
     package func putParts(
         of file: Int32, size: Int, partSize: Int, as key: String, headers: [HeaderField],
-        digest: @Sendable (_ offset: Int, _ count: Int) -> String?
+        digests: [String]
     ) async throws(ObjectStoreError) -> PendingUpload {
         var begin = ObjectRequest(method: "POST", key: key, query: [("uploads", "")])
         begin.headers = headers
@@ -25,11 +25,8 @@ extension ObjectClient {
         }
         var parts = ""
         do throws(ObjectStoreError) {
-            for (index, offset) in stride(from: 0, to: size, by: partSize).enumerated() {
+            for (index, (offset, sha256)) in zip(stride(from: 0, to: size, by: partSize), digests).enumerated() {
                 let count = min(partSize, size - offset)
-                guard let sha256 = digest(offset, count) else {
-                    throw ObjectStoreError(.fileFailed, "cannot read the file of \(bucket.url(of: key))")
-                }
                 var request = ObjectRequest(
                     method: "PUT", key: key, query: [("partNumber", String(index + 1)), ("uploadId", id)])
                 request.body = .part(UploadedPart(of: file, offset: offset, count: count), sha256: sha256)

@@ -97,7 +97,7 @@ package final class ObjectClient: Sendable {
     }
 
     /// Why a HEAD request is refused, for which its response has no body: the object is requested for a single byte.
-    /// Any other failure is its own reason, as is that of a HEAD request in whose place a GET request is accepted.
+    /// Any other failure is its own reason, as is a failed HEAD request in whose place a GET request is accepted.
     private func reason(
         of failure: ObjectStoreError, _ request: ObjectRequest, _ key: AccessKey
     ) async -> ObjectStoreError {

@@ -1,10 +1,11 @@
 internal import Concurrency
 package import Downloader
 private import Glibc
+internal import ImageModel
 
 /// Downloads objects by their URLs, with the limits, rules and connections of a downloader.
 ///
-/// Only objects of the given buckets are requested, because the credentials may permit more than those who enqueue
+/// Only objects of the given buckets are requested, because the credentials may permit more than the users who enqueue
 /// URLs. The server is the operator's choice: its address and port are open to these requests whatever the policy of
 /// downloads is, and redirects are not followed.
 package final class ObjectReader: Sendable {
@@ -18,7 +19,7 @@ package final class ObjectReader: Sendable {
     private let credentials: CredentialCache?
 
     /// - Parameters:
-    ///   - limits: those of the downloader.
+    ///   - limits: the downloader's.
     ///   - buckets: what may be read: the objects below each prefix.
     ///   - credentials: nil when there are no buckets.
     package init(
@@ -40,8 +41,8 @@ package final class ObjectReader: Sendable {
             throw FetchError(.invalidURL, error.message)
         }
         guard let credentials, let bucket = buckets.first(where: { $0.contains(object) }) else {
-            throw FetchError(
-                .addressRefused, "\(object): the bucket is refused; --allow-bucket \(object.bucketURL) opens it")
+            throw FetchError(.addressRefused, "\(object): the bucket is refused")
+                .needing([.bucket("\(object.bucketURL)")])
         }
         let key: AccessKey
         do throws(ObjectStoreError) { key = try await credentials.key() } catch {

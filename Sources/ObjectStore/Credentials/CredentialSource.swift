@@ -30,7 +30,7 @@ public enum CredentialSource: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - home: the home directory, whose `.aws/credentials` is the default file.
-    ///   - region: that of the default STS.
+    ///   - region: the region of the default STS.
     /// - Throws: `badCredentials` when the environment names none.
     public init(
         environment: [String: String], home: String?, region: String

@@ -62,7 +62,7 @@ package struct SignatureV4: Sendable {
         self.service = service
     }
 
-    /// The headers to send: those of the request and the signature's own. Nil when OpenSSL has no memory.
+    /// The headers to send: the request's and the signature's own. Nil when OpenSSL has no memory.
     ///
     /// - Parameter time: seconds since 1970.
     package func headers(for request: Request, at time: Int) -> [HeaderField]? {

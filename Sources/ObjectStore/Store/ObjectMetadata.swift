@@ -3,7 +3,7 @@ internal import Downloader
 private import FoundationEssentials
 private import ImageModel
 
-/// What an object has beside its bytes: content type, digest, and the attributes of the file that it was made of.
+/// What an object has in addition to its bytes: content type, digest, and the attributes of the file it was made from.
 struct ObjectMetadata: Sendable {
     /// The attributes that are kept, and the names of their metadata.
     private static let attributes = [

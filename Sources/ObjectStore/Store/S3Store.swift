@@ -11,7 +11,7 @@ private import ImageModel
 /// 5.21.5, `SDImageCachesManager`, with the policy `serial` for queries and all caches for stores.
 ///
 /// An upload is conditional, so that a worker that was stopped for long between its last check and its upload replaces
-/// nothing newer. docs/stores.md has the guarantees.
+/// nothing newer. docs/storage.md has the guarantees.
 public final class S3Store: ImageStore {
     /// What a store does besides the client's part.
     public struct Options: Sendable {
@@ -59,16 +59,19 @@ public final class S3Store: ImageStore {
         unexpired = Locked(options.localSize / Self.expiriesPerSize)
     }
 
-    /// That of the local directory.
+    /// The naming of the local directory.
     public var naming: any CacheNaming { local.naming }
     /// `default`.
     public var directory: String { local.directory }
     /// False: each would be a request, and no earlier version wrote into buckets.
     public var searchesEarlierNames: Bool { false }
-    /// Those of the options.
+
+    /// No: opening an object transfers it.
+    public var keepsAttributes: Bool { false }
+    /// The settings of the options.
     public var fallbacks: [any ImageStore] { options.fallbacks }
 
-    /// An object beside the directory, which is created if necessary.
+    /// An object next to the directory, which is created if necessary.
     public var cacheID: String { get throws(StoreError) { try bucketID() } }
 
     /// The key of a file's object.
@@ -106,7 +109,7 @@ public final class S3Store: ImageStore {
         return try download(name)
     }
 
-    /// That of the local copy, else of the object, by a HEAD request or none.
+    /// Of the local copy, else of the object, by a HEAD request or none.
     public func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
         if try hasCopy(name), let size = try local.size(named: name, isUse: isUse) { return size }
         if isCertainlyMissing(name) { return nil }
@@ -114,7 +117,7 @@ public final class S3Store: ImageStore {
         return try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key)?.size }
     }
 
-    /// That of the object's metadata, by a HEAD request; else that of its bytes.
+    /// Of the object's metadata, by a HEAD request; else of its bytes.
     public func digest(named name: String) throws(StoreError) -> String? {
         if isCertainlyMissing(name) { return nil }
         let key = key(of: name)
@@ -135,7 +138,7 @@ public final class S3Store: ImageStore {
         let metadata = ObjectMetadata(head)
         guard let found = SHA256Digest.hex(ofFile: descriptor) else { throw StoreError("pread", file.path) }
         if let expected = metadata.sha256, found != expected {
-            throw StoreError(.damaged, "use", url(of: name), cause: "its digest is not that of its metadata")
+            throw StoreError(.damaged, "use", url(of: name), cause: "its digest is not the one in its metadata")
         }
         // Opened before the commit, after which expiry may delete the name.
         let opened = try OpenFile(ifPresent: file.path)
@@ -204,10 +207,16 @@ public final class S3Store: ImageStore {
             }
         }
         let (key, partSize) = (key(of: name), options.partSize)
-        let pending = try call("upload", name) { (client) async throws(ObjectStoreError) in
+        var digests: [String] = []
+        for offset in stride(from: 0, to: upload.size, by: partSize) {
+            let part = offset..<min(offset + partSize, upload.size)
+            guard let digest = SHA256Digest.hex(ofFile: upload.file, in: part) else { throw StoreError("pread", name) }
+            digests.append(digest)
+        }
+        let pending = try call("upload", name) { [digests] (client) async throws(ObjectStoreError) in
             try await client.putParts(
-                of: upload.file, size: upload.size, partSize: partSize, as: key, headers: upload.headers
-            ) { offset, count in SHA256Digest.hex(ofFile: upload.file, in: offset..<offset + count) }
+                of: upload.file, size: upload.size, partSize: partSize, as: key, headers: upload.headers,
+                digests: digests)
         }
         var outcome = WriteOutcome.notPermitted
         defer { if outcome != .written { blockingCall { [client] in await client.abort(pending) } } }

@@ -56,8 +56,10 @@ struct CacheCommit: Sendable {
                     file.path = hit.isRemembered ? nil : plan.cache.relativePath(of: key)
                     file.bytes = hit.size
                     file.origin = .cached
+                    file.recipe = hit.recipe
+                    if let recipe = hit.recipe, recipe != entry.recipe { file.differs = true }
                 } else if let (output, result) = made.next() {
-                    try commitVariant(output, result, key, &file)
+                    try commitVariant(output, result, key, entry.recipe, &file)
                 } else {
                     continue
                 }
@@ -107,7 +109,7 @@ struct CacheCommit: Sendable {
 
     private func commitVariant(
         _ output: TemporaryFile, _ result: Result<TranscodedVariant, TranscodeError>, _ key: CacheKey,
-        _ file: inout StoredFile
+        _ recipe: String, _ file: inout StoredFile
     ) throws(LoadError) {
         switch result {
         case .success(let variant):
@@ -119,10 +121,12 @@ struct CacheCommit: Sendable {
             file.height = variant.height
             file.replaced = variant.replaced?.name
             file.exceedsMaxBytes = variant.exceedsMaxBytes ? true : nil
+            file.recipe = recipe
             try store(output, as: key, in: plan.cache, plan.variantStore, &file)
         case .failure(let error):
-            var reason = FailureReason(error.failureCode, "variant \(file.name ?? ""): \(error.message)")
+            var reason = FailureReason(error.failureCode, "variant \(file.name ?? ""): \(error.text)")
             reason.countsTowardPoison = error.countsTowardPoison
+            reason.needs = error.failure.needs
             file.error = reason
         }
     }
@@ -146,6 +150,7 @@ struct CacheCommit: Sendable {
                 file.sha256 = nil
             }
         }
+        if let recipe = file.recipe { Recipe.save(recipe, to: content) }
         file.sha256 = file.sha256 ?? SHA256Digest.hex(ofFile: content.descriptor)
         try publish(content, as: key, in: cache, types)
         if !types.contains(.disk) { file.path = nil }

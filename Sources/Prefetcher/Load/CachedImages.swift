@@ -29,6 +29,8 @@ struct CachedImages: Sendable {
         let size: Int
         /// Whether it was found in memory: the disk was not read for it.
         let isRemembered: Bool
+        /// The hash of the recipe by which it was made; nil when it is unknown.
+        var recipe: String?
     }
 
     var original: Original?
@@ -47,7 +49,9 @@ struct CachedImages: Sendable {
             var cached = CachedImages.none(plan)
             for (index, entry) in plan.variants.enumerated() {
                 guard let key = entry.key else { continue }
-                cached.variants[index] = try variant(key, plan)
+                let hit = try variant(key, plan)
+                if plan.request.options.contains(.remake), hit?.recipe != entry.recipe { continue }
+                cached.variants[index] = hit
             }
             // The memory had all variants: the disk is not read.
             let isRemembered = !cached.variants.isEmpty && cached.variants.allSatisfy { $0?.isRemembered == true }
@@ -70,12 +74,13 @@ struct CachedImages: Sendable {
             return Hit(size: bytes.count, isRemembered: true)
         }
         guard plan.variantQuery.contains(.disk) else { return nil }
-        guard plan.variantStore.contains(.memory), plan.memory != nil else {
+        let mustRemember = plan.variantStore.contains(.memory) && plan.memory != nil
+        guard mustRemember || plan.cache.keepsAttributes else {
             return try plan.cache.use(key).map { Hit(size: $0, isRemembered: false) }
         }
         guard let file = try plan.cache.open(key) else { return nil }
-        try remember(file, key, plan.memory)
-        return Hit(size: file.size, isRemembered: false)
+        if mustRemember { try remember(file, key, plan.memory) }
+        return Hit(size: file.size, isRemembered: false, recipe: Recipe.of(file))
     }
 
     /// - Parameter isMissed: whether a variant will be made of it.

@@ -1,6 +1,13 @@
 internal import DiskCache
 internal import Downloader
 
+/// What a source has for a load.
+enum Fetched: Sendable {
+    case new(Download)
+    /// The bytes of the cached original.
+    case unchanged
+}
+
 /// An original that was fetched and is not committed.
 struct Download: Sendable {
     let file: TemporaryFile

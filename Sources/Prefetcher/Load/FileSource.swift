@@ -62,7 +62,8 @@ public struct FileSource: ImageSource {
             {
             case .accepted, .undecided: break
             case .unrecognised: throw failure(.badImageData, url, "is not an image of an accepted format")
-            case .refused(let code, let message): throw failure(code.failureCode, url, message)
+            case .refused(let code, let message, let needs):
+                throw LoadError(FetchError(code, "\(url): \(message)").needing(needs))
             }
             bytes += count
             guard bytes <= limit else { throw tooLarge(url, bytes, limit) }

@@ -19,8 +19,9 @@ package struct FormatGate: Sendable {
         let first = Array(bytes.prefix(ImageFormat.recognisedBytes))
         let format = ImageFormat.recognise(first)
         if format == nil && first.count < ImageFormat.recognisedBytes { return .unrecognised }
-        guard let format, limits.formats.contains(format) else {
-            return .refused(.badImageData, "the body is not an image of an accepted format")
+        guard let format else { return .refused(.badImageData, "the body is not an image of an accepted format") }
+        do throws(TranscodeError) { try limits.check(format) } catch {
+            return .refused(.badImageData, error.message, needs: error.needs)
         }
         switch DeclaredSize(bytes, format: format) {
         case .later: return .undecided
@@ -30,7 +31,8 @@ package struct FormatGate: Sendable {
                 try limits.check(SourceHeader(format: format, width: width, height: height))
                 return .accepted
             } catch {
-                return .refused(error.code == .edge ? .edgeExceeded : .pixelsExceeded, error.message)
+                return .refused(
+                    error.code == .edge ? .edgeExceeded : .pixelsExceeded, error.message, needs: error.needs)
             }
         }
     }

@@ -12,7 +12,6 @@ extension ImageDownloader: ImageSource {
         do throws(FetchError) {
             return try await fetch(request, into: file)
         } catch {
-            if error.code == .notModified && request.validators != nil { return .notModified }
             throw LoadError(error)
         }
     }

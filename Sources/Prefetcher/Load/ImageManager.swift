@@ -10,7 +10,7 @@ public import Transcoder
 /// Image bytes go from the network to a file, from the file to a transcoder child, and from there to files.
 /// Source: SDWebImage 5.21.5, `SDWebImageManager`; docs/sdwebimage.md lists the differences.
 public struct ImageManager: Loader {
-    private let transcoders: TranscoderPool
+    private let transcoders: any Transcoding
     private let formats: FormatGate
     private let cache: any ImageStore
     private let configuration: Configuration
@@ -26,7 +26,7 @@ public struct ImageManager: Loader {
     /// - Parameters:
     ///   - cache: where originals and variants are stored unless a load's context names another cache.
     ///   - transcoders: make the variants.
-    public init(cache: any ImageStore, transcoders: TranscoderPool, configuration: Configuration) {
+    public init(cache: any ImageStore, transcoders: any Transcoding, configuration: Configuration) {
         self.cache = cache
         self.transcoders = transcoders
         self.configuration = configuration
@@ -120,13 +120,15 @@ public struct ImageManager: Loader {
         case .useCached:
             return try await useCached(cached, plan, isAllowed: isAllowed, &report)
         case .revalidate:
-            if let changed = try await fetch(plan, unlike: cached.original?.file, &report) {
+            switch try await fetch(plan, unlike: cached.original?.file, &report) {
+            case .new(let changed):
                 return try await transcodeAndCommit(CacheCommit(plan, .none(plan), changed), &report)
+            case .unchanged:
+                report.isUnchanged = true
+                return try await useCached(cached, plan, isAllowed: isAllowed, &report)
             }
-            report.isUnchanged = true
-            return try await useCached(cached, plan, isAllowed: isAllowed, &report)
         case .download:
-            guard let original = try await fetch(plan, unlike: nil, &report) else {
+            guard case .new(let original) = try await fetch(plan, unlike: nil, &report) else {
                 throw LoadError(.notModified, plan.request.url, "not modified, and no copy is known")
             }
             return try await transcodeAndCommit(CacheCommit(plan, refreshes ? .none(plan) : cached, original), &report)
@@ -154,10 +156,9 @@ public struct ImageManager: Loader {
     /// Downloads the original.
     ///
     /// - Parameter cached: a cached original to revalidate (SDWebImage 5.21.5, SDWebImageRefreshCached).
-    /// - Returns: nil when the source has the same bytes as `cached`.
     private func fetch(
         _ plan: LoadPlan, unlike cached: OpenFile?, _ report: inout LoadReport
-    ) async throws(LoadError) -> Download? {
+    ) async throws(LoadError) -> Fetched {
         guard let source = plan.source else { throw LoadError.noURL }
         stages.enter(.fetch)
         let start = ContinuousClock.now
@@ -172,7 +173,7 @@ public struct ImageManager: Loader {
         let response = try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(LoadError) in
             try await source.load(request, options: plan.request.options, into: file.descriptor)
         }
-        if response.isNotModified { return nil }
+        if response.isNotModified { return .unchanged }
         report.downloads = 1
         report.bytesIn = response.bytes
         report.httpStatus = response.status
@@ -181,11 +182,11 @@ public struct ImageManager: Loader {
         if let cached, let known, known.sha256 == validators.sha256 {
             // The server's new validators may spare the next download.
             if known != validators { validators.save(to: cached) }
-            return nil
+            return .unchanged
         }
         let download = Download(file: file, response: response, validators: validators)
-        guard let decryptor = plan.decryptor else { return download }
-        return try decrypt(download, decryptor, plan)
+        guard let decryptor = plan.decryptor else { return .new(download) }
+        return .new(try decrypt(download, decryptor, plan))
     }
 
     private func request(_ plan: LoadPlan, _ known: Validators?) throws(LoadError) -> FetchRequest {
@@ -277,7 +278,9 @@ public struct ImageManager: Loader {
     /// Whether a failed load puts its URL on the blocklist. A cancelled load, a fault of this machine and a failure
     /// before or after the work on the image never do.
     private func shouldBlock(_ plan: LoadPlan, _ error: LoadError) -> Bool {
-        guard !error.isCancellation, !error.isLocalFault, error.stage == .fetch || error.stage == .transcode else {
+        guard !error.isCancellation, !error.isLocalFault, !error.failure.isRefusedFormat,
+            error.stage == .fetch || error.stage == .transcode
+        else {
             return false
         }
         if let decide = configuration.shouldBlock { return decide(plan.request.url, error.failure) }

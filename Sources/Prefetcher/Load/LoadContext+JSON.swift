@@ -143,8 +143,8 @@ extension LoadContext {
     /// Reads how the original is decoded.
     ///
     /// `imageDecodeOptions` has no effect: SDWebImage replaces its entries for scale, thumbnail, aspect ratio, limit,
-    /// first frame and type hints by those of the context and the options, absent ones included, and the others are for
-    /// an app's own coders. Source: SDWebImage 5.21.5, `SDGetDecodeOptionsFromContext`.
+    /// first frame and type hints by the values of the context and the options, absent ones included, and the others are
+    /// for an app's own coders. Source: SDWebImage 5.21.5, `SDGetDecodeOptionsFromContext`.
     ///
     /// - Returns: the thumbnail size as a variant spells it; nil for none.
     private mutating func readDecodeOptions(_ fields: inout JSONFields) throws(VariantError) -> JSONValue? {

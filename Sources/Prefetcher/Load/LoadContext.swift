@@ -1,11 +1,11 @@
 public import ImageModel
 
-/// What a load takes beside its options: SDWebImage's context, without the keys that need a view.
+/// What a load takes in addition to its options: SDWebImage's context, without the keys that need a view.
 ///
 /// docs/sdwebimage.md lists each key and its effect. A part chosen by name must be in the manager's configuration.
 /// Source: SDWebImage 5.21.5, `SDWebImageContext`.
 public struct LoadContext: Sendable, Hashable {
-    /// Where a query looks or a store writes. The raw values are those of `SDImageCacheType`.
+    /// Where a query looks or a store writes. The raw values are as in `SDImageCacheType`.
     ///
     /// `.memory` has no effect without `ImageManager.Configuration.memory`; a worker has no memory cache.
     public struct CacheType: OptionSet, Sendable, Hashable {
@@ -38,12 +38,12 @@ public struct LoadContext: Sendable, Hashable {
     }
 
     /// The image that SDWebImage would return: the context's thumbnail size, transformers and encoding, as a variant
-    /// named `result` beside the pipeline's variants. Nil when the context has none of them.
+    /// named `result` in addition to the pipeline's variants. Nil when the context has none of them.
     public var result: Variant?
     /// `imageScaleFactor`: pixels per point, at least 1. Nil reads it from the key.
     public var scale: Double?
     /// `imageScaleDownLimitBytes`: an image with more bytes of decoded pixels is scaled down. 0 sets no
-    /// limit; nil sets that of `ScaleDownLargeImages`, or none without the option.
+    /// limit; nil sets the limit of `ScaleDownLargeImages`, or none without the option.
     public var scaleDownLimit: Int?
     /// `animatedImageClass`: whether animations are decoded as objects that carry their bytes, which are then stored
     /// under a thumbnail's key. `false` by default: the frames are encoded again at that size.

@@ -37,7 +37,11 @@ public struct LoadError: Error, Sendable {
     }
 
     package init(_ error: FetchError) {
-        self.init(.fetch, error.failureCode, error.message, profile: error.profile)
+        stage = .fetch
+        var failure = FailureReason(error.failureCode, error.message)
+        failure.profile = error.profile
+        failure.needs = error.needs
+        self.failure = failure
         httpStatus = error.httpStatus
         retryAfter = error.retryAfter
     }

@@ -39,6 +39,9 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     /// thumbnail size or a format.
     public static let transformVectorImage = LoadOptions(bit: 23)
 
+    /// Make the variants again whose stored recipe is another one, or unknown. Larder's own.
+    public static let remake = LoadOptions(bit: 40)
+
     /// The names in the order of their bits, from 0.
     public static let names = [
         "RetryFailed", "LowPriority", "ProgressiveLoad", "RefreshCached", "ContinueInBackground", "HandleCookies",

@@ -15,6 +15,8 @@ struct LoadPlan: Sendable {
         let key: CacheKey?
         /// Why there is no key.
         let refusal: String
+        /// The hash of the variant's recipe.
+        let recipe: String
     }
 
     /// SDWebImage's limit for ScaleDownLargeImages, in bytes of decoded pixels.
@@ -131,7 +133,7 @@ struct LoadPlan: Sendable {
                 found = nil
                 refusal = "another variant has the same cache key; give one a keySuffix"
             }
-            return Entry(variant: variant, key: found, refusal: refusal)
+            return Entry(variant: variant, key: found, refusal: refusal, recipe: variant.recipe)
         }
     }
 

@@ -42,7 +42,9 @@ public struct LoadReport: Sendable {
                 ?? errors.first(where: { $0.failureCode == .transcoderDied }) ?? errors.first
         else { return nil }
         guard (200..<300).contains(error.code) else { return error }
-        return FailureReason(.transformFailed, error.message)
+        var failure = FailureReason(.transformFailed, error.message)
+        failure.needs = error.needs
+        return failure
     }
 
     /// Variants that this load wrote.

@@ -9,7 +9,7 @@ private import ImageModel
 extension Validators {
     private static let attribute = "larder.validators"
 
-    /// Those of a cached original; only the digest for a file that another program stored. Blocks.
+    /// The validators of a cached original; only the digest for a file that another program stored. Blocks.
     init(of file: OpenFile) throws(StoreError) {
         if let bytes = try file.attribute(Self.attribute),
             let saved = try? JSONDecoder().decode(Validators.self, from: Data(bytes))

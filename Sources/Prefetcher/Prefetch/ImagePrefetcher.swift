@@ -97,16 +97,19 @@ public final class ImagePrefetcher: Sendable {
         return PrefetchToken(id: token, urls: urls, prefetcher: self)
     }
 
-    /// Cancels every token.
-    public func cancelPrefetching() { for token in state.withLock({ $0.counters.tokens }) { cancel(token) } }
+    /// Cancels every token, in one step: no load of one begins because the loads of another have ended.
+    public func cancelPrefetching() { cancel { $0.counters.tokens } }
 
-    func cancel(_ token: PrefetchToken.ID) {
-        let wasRunning = state.withLock { state in
-            state.order.removeAll { $0 == token }
-            state.lists[token] = nil
-            return state.counters.cancel(token)
+    func cancel(_ token: PrefetchToken.ID) { cancel { _ in [token] } }
+
+    private func cancel(_ choose: (State) -> [PrefetchToken.ID]) {
+        let cancelled = state.withLock { state in
+            let tokens = Set(choose(state))
+            state.order.removeAll { tokens.contains($0) }
+            for token in tokens { state.lists[token] = nil }
+            return tokens.filter { state.counters.cancel($0) }
         }
-        if wasRunning { running.cancel { $0.token == token } }
+        if !cancelled.isEmpty { running.cancel { cancelled.contains($0.token) } }
     }
 
     // MARK: - Loading

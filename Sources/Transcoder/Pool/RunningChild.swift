@@ -34,7 +34,7 @@ struct RunningChild: ~Copyable {
     /// Starts a process; its setup is in the socket before.
     ///
     /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
-    init(_ configuration: TranscoderPool.Configuration) throws(TranscodeError) {
+    init(_ configuration: TranscoderPool.Configuration, _ program: TranscoderProgram.File) throws(TranscodeError) {
         let setup = try ChildSetup(limits: configuration.limits, sandbox: configuration.sandbox).message()
         var errors = try ChildErrors()
         var sockets: [Int32] = [-1, -1]
@@ -48,10 +48,12 @@ struct RunningChild: ~Copyable {
             throw TranscodeError.noChild("the transcoder's socket takes no message", failure)
         }
         do throws(SpawnError) {
-            // Nothing of the parent's environment: no credentials, no settings.
+            // Nothing of the parent's environment: no credentials, no settings. The child closes the descriptor that it
+            // is started from.
             process = try ChildProcess(
-                configuration.executable, configuration.arguments, environment: configuration.environment,
-                descriptors: [-1, -1, errors.writer, sockets[1]], blocked: Self.blockedSignals)
+                program.path, configuration.arguments, environment: configuration.environment,
+                descriptors: [-1, -1, errors.writer, sockets[1], program.descriptor], file: "/proc/self/fd/4",
+                blocked: Self.blockedSignals)
         } catch {
             close(sockets[0])
             throw TranscodeError.noChild("\(error.program) cannot be started", error.code)

@@ -30,6 +30,7 @@ actor TranscoderChild {
     }
 
     private let configuration: TranscoderPool.Configuration
+    private let program: TranscoderProgram
     private let memory: AsyncSemaphore
     private nonisolated let thread = EventLoop(name: "transcoder")
     private nonisolated let slot = Locked(ChildSlot())
@@ -41,8 +42,9 @@ actor TranscoderChild {
     private var progress = ChildProgress(variants: 0)
 
     /// - Parameter memory: the memory for all children's images, a permit for each unit of `MemoryUnit`.
-    init(configuration: TranscoderPool.Configuration, memory: AsyncSemaphore) {
+    init(configuration: TranscoderPool.Configuration, program: TranscoderProgram, memory: AsyncSemaphore) {
         self.configuration = configuration
+        self.program = program
         self.memory = memory
     }
 
@@ -145,7 +147,7 @@ actor TranscoderChild {
 
     private func start() throws(TranscodeError) {
         guard process == nil else { return }
-        let started = try RunningChild(configuration)
+        let started = try RunningChild(configuration, try program.file())
         let id = started.process.processID
         process = consume started
         let isShutDown = slot.withLock { slot in
@@ -195,7 +197,9 @@ actor TranscoderChild {
                 throw TranscodeError(.died, "the child answered with numbers that no image has")
             }
             return message.content
-        case .overspent: throw TranscodeError(.time, "the image took more than \(limits.hardTime) of processor time")
+        case .overspent:
+            throw TranscodeError(
+                .time, "the image took more than \(limits.hardTime) of processor time", needs: [limits.moreTime])
         case .late:
             throw TranscodeError(
                 .died, "the transcoder did not finish within \(limits.wallTime)", countsTowardPoison: false)
@@ -209,7 +213,13 @@ actor TranscoderChild {
         guard process != nil else { return TranscodeError(.died, "there is no transcoder") }
         switch process?.exitStatus() {
         case .exited(ChildExit.memory):
-            return TranscodeError(.memory, "the image needs more than \(configuration.limits.memoryBytes) bytes")
+            return TranscodeError(
+                .memory, "the image needs more than \(configuration.limits.memoryBytes) bytes",
+                needs: [configuration.limits.moreMemory])
+        case .exited(ChildExit.otherVersion):
+            let path = (try? program.file())?.path ?? "the transcoder"
+            return TranscodeError(
+                .localFault, "\(path) is of another version than the program that starts it", countsTowardPoison: false)
         case .signalled(let signal):
             return TranscodeError(.died, withErrorLine("signal \(signal) ended the transcoder"), signal: signal)
         case .exited(let code):

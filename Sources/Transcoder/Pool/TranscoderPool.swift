@@ -9,10 +9,10 @@ public final class TranscoderPool: Sendable {
     public struct Configuration: Sendable {
         /// The most children, each with one image at a time; 2 by default.
         public var count = 2
-        /// The program of a child; this program by default.
-        public var executable = "/proc/self/exe"
-        /// Its arguments; the hidden command `transcoder` by default.
-        public var arguments = ["transcoder"]
+        /// The program of a child; `larder-transcoder` by default, which is searched as docs/library.md says.
+        public var executable: String?
+        /// Its arguments; none by default.
+        public var arguments: [String] = []
         /// Its whole environment, `NAME=value`; nothing of this process's environment by default.
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
         /// The directory of the files that watermarks name; nil by default, for none.
@@ -40,6 +40,7 @@ public final class TranscoderPool: Sendable {
     }
 
     private let configuration: Configuration
+    private let program: TranscoderProgram
     /// One permit for each child. The holder uses an idle child or starts one.
     private let slots: AsyncSemaphore
     /// The memory for all children's images, in units of `MemoryUnit`.
@@ -50,8 +51,10 @@ public final class TranscoderPool: Sendable {
     public init(configuration: Configuration = Configuration()) {
         precondition(configuration.imagesPerChild > 0, "a child must serve an image")
         self.configuration = configuration
+        program = TranscoderProgram(configuration.executable)
         slots = AsyncSemaphore(configuration.count)
-        memory = AsyncSemaphore(MemoryUnit.count(configuration.memoryBudget ?? MachineMemory.bytes() / 4 * 3))
+        let budget = configuration.memoryBudget ?? MachineMemory.budget(of: MachineMemory.bytes())
+        memory = AsyncSemaphore(MemoryUnit.count(budget))
     }
 
     /// The most children.
@@ -131,13 +134,9 @@ public final class TranscoderPool: Sendable {
         let request = TranscodeRequest(
             source: source, variants: variants, outputs: variants.map { _ in -1 }, scale: scale,
             options: options)
-        let reply = try await perform(.plan, request, descriptors: [source])
-        guard let header = reply.header else { throw TranscodeError.malformedReply }
-        let drawn = variants.map { $0.drawn(of: header, options) }
-        let plan = DecodePlan(
-            header, variants: drawn.compactMap(\.self), scale: scale, limits: configuration.limits,
-            writable: reply.writable)
-        return PlanSummary(plan, header, variants: variants, copies: drawn.map { $0 == nil })
+        let plan = try await perform(.plan, request, descriptors: [source]).plan
+        guard let plan, plan.variants.count == variants.count else { throw TranscodeError.malformedReply }
+        return plan
     }
 
     /// Tests the codecs of this machine, for `larder doctor`.
@@ -154,10 +153,18 @@ public final class TranscoderPool: Sendable {
     ///
     /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
     public func sandboxLevel() async throws(TranscodeError) -> SandboxLevel {
-        guard let level = try await perform(.sandbox, nil, descriptors: []).sandbox else {
+        guard let level = try await perform(.abilities, nil, descriptors: []).sandbox else {
             throw TranscodeError.malformedReply
         }
         return level
+    }
+
+    /// The formats that a variant can name and that this machine cannot write, because a library has no encoder.
+    ///
+    /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
+    public func missingEncoders() async throws(TranscodeError) -> [ImageFormat] {
+        let writable = try await perform(.abilities, nil, descriptors: []).writable
+        return ImageFormat.outputs.filter { !writable.contains($0) }
     }
 
     /// Kills all children and waits until they have ended. Current and later requests fail with 2002.
@@ -186,7 +193,7 @@ public final class TranscoderPool: Sendable {
         let child = state.withLock { state -> TranscoderChild? in
             if state.isShutDown { return nil }
             if let child = state.idle.popLast() { return child }
-            let child = TranscoderChild(configuration: configuration, memory: memory)
+            let child = TranscoderChild(configuration: configuration, program: program, memory: memory)
             state.all.append(child)
             return child
         }

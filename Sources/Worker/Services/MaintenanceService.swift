@@ -1,24 +1,24 @@
 internal import Concurrency
 package import JobQueue
 
-/// Calls one kind of the queue's maintenance when it is due. A task that another worker runs at the time is skipped.
+/// Runs one kind of the queue's maintenance when it is due. A task that another worker runs at the time is skipped.
 package struct MaintenanceService: WorkerService {
     private let kind: MaintenanceKind
     private let queue: PostgresJobQueue
-    private let due: DueCalls
+    private let due: MaintenanceSignal.Subscription
     private let foundJobs: @Sendable () -> Void
     private let observe: @Sendable (WorkerEvent) -> Void
 
     /// - Parameters:
-    ///   - foundJobs: called when jobs have probably become ready.
-    ///   - observe: called for each error of the database, not for a call that was interrupted for another one.
+    ///   - foundJobs: called when jobs have become ready.
+    ///   - observe: called for each error of the database, except when the call was interrupted for another one.
     package init(
-        _ kind: MaintenanceKind, queue: PostgresJobQueue, due: DueCalls, foundJobs: @escaping @Sendable () -> Void,
-        observe: @escaping @Sendable (WorkerEvent) -> Void
+        _ kind: MaintenanceKind, queue: PostgresJobQueue, signal: MaintenanceSignal,
+        foundJobs: @escaping @Sendable () -> Void, observe: @escaping @Sendable (WorkerEvent) -> Void
     ) {
         self.kind = kind
         self.queue = queue
-        self.due = due
+        due = signal.subscribe()
         self.foundJobs = foundJobs
         self.observe = observe
     }
@@ -26,17 +26,38 @@ package struct MaintenanceService: WorkerService {
     package func run() async {
         while !Task.isCancelled {
             do throws(QueueError) {
-                let moved = try await queue.maintain(kind)
-                if moved > 0, kind == .urgent || kind == .schedule { foundJobs() }
+                let run = try await queue.workers.run(kind)
+                if run.foundJobs { foundJobs() }
                 // A full portion means that there is probably more work of this kind.
-                if moved >= PostgresJobQueue.maintenancePortion { continue }
+                if run.moved >= PostgresJobQueue.Workers.maintenancePortion { continue }
             } catch {
                 if error.code != .interrupted { observe(.queueUnavailable(error)) }
-                // Meanwhile the calls that are due are those of other workers.
-                try? await Task.sleep(for: kind.interval)
+                // Other workers run what is due meanwhile.
+                try? await Task.sleep(for: kind.longestPause)
                 continue
             }
-            await due.wait(for: DueCall(kind), after: kind.interval)
+            await due.wait(atLeast: kind.shortestPause, atMost: kind.longestPause)
+        }
+    }
+}
+
+extension MaintenanceKind {
+    /// The shortest time between two runs of one worker.
+    var shortestPause: Duration {
+        switch self {
+        case .urgent: .milliseconds(200)
+        case .routine, .schedule: .seconds(1)
+        case .owner: .seconds(5)
+        }
+    }
+
+    /// The time between two runs while no heartbeat is answered. For urgent maintenance long enough for the next
+    /// heartbeat, and short enough that the jobs of a dead worker run again within two seconds after its lease.
+    var longestPause: Duration {
+        switch self {
+        case .urgent: .milliseconds(1_800)
+        case .routine, .schedule: .seconds(5)
+        case .owner: .seconds(30)
         }
     }
 }

@@ -24,8 +24,19 @@ extension OriginChange {
         case .retryAfter, .operator:
             self = .held(for: row.remaining)
         case .breaker:
-            let failure = OriginFailure(row.failure, row.httpStatus)
-            self = .opened(for: row.remaining, failedProbes: row.failedProbes, failure)
+            self = .opened(for: row.remaining, OriginFailure(row.failure, row.httpStatus))
+        }
+    }
+
+    /// The change as a report for the database.
+    func report(of origin: Origin) -> OriginReport {
+        switch self {
+        case .held(let length): OriginReport(origin: origin.queueName, .held(length))
+        case .opened(let length, let failure):
+            OriginReport(
+                origin: origin.queueName,
+                .opened(length, FailureReason(failure.code.failureCode, ""), httpStatus: failure.httpStatus))
+        case .closed: OriginReport(origin: origin.queueName, .closed)
         }
     }
 }
@@ -34,32 +45,5 @@ extension OriginFailure {
     fileprivate init(_ failure: FailureReason?, _ status: Int?) {
         let code = FetchError.Code.allCases.first { $0.failureCode == failure?.failureCode }
         self.init(code: code ?? .cannotConnect, httpStatus: status)
-    }
-
-    /// The failure as stored in the database.
-    fileprivate var reason: FailureReason {
-        FailureReason(code.failureCode, "")
-    }
-}
-
-extension OriginLimiter {
-    /// The changes as reports for the database.
-    func reports(_ changes: [Origin: [OriginChange]]) -> [OriginReport] {
-        changes.flatMap { origin, changes in
-            changes.map { change in
-                switch change {
-                case .held(let length):
-                    return OriginReport(origin: origin.queueName, .held(length))
-                case .opened(let length, let failed, let failure):
-                    return OriginReport(
-                        origin: origin.queueName,
-                        .opened(
-                            length, failedProbes: failed, givesUp: settings.givesUp(after: failed), failure.reason,
-                            httpStatus: failure.httpStatus))
-                case .closed:
-                    return OriginReport(origin: origin.queueName, .closed)
-                }
-            }
-        }
     }
 }

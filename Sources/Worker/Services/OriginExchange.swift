@@ -2,43 +2,40 @@ internal import Concurrency
 internal import Downloader
 internal import JobQueue
 
-/// Exchanges the states of origins between workers: reports local changes at once, and reads those of others when a
-/// heartbeat answers that there are any, then about every second until there are none. While the worker is idle it
-/// reads nothing but when holds have ended, and at once when it has a job again.
+/// Exchanges the states of origins between workers: reports local changes at once, and reads the others' about
+/// every second while any origin is held, else every 10 s.
 struct OriginExchange: WorkerService {
-    /// The time between two reads of the origins that other workers hold.
-    static let interval = Duration.seconds(1)
+    /// The time between two reads while any origin is held.
+    static let heldInterval = Duration.seconds(1)
+    /// The time between two reads while none is known to be held.
+    static let freeInterval = Duration.seconds(10)
 
     let origins: OriginLimiter
     let queue: PostgresJobQueue
     /// The number of the worker that reports.
     let worker: Int64
-    let due: DueCalls
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
         while !Task.isCancelled {
-            let isAnyHeld: Bool
             let changes = origins.limits.withLock { $0.takeChanges() }
             do throws(QueueError) {
-                try await queue.report(origins.reports(changes), by: worker)
-                let known = try await queue.originHolds().compactMap { row in
+                let reports = changes.flatMap { origin, changes in changes.map { $0.report(of: origin) } }
+                try await queue.workers.report(reports, by: worker)
+                let known = try await queue.workers.originHolds().compactMap { row in
                     Origin(queueName: row.origin).map { (origin: $0, change: OriginChange(row)) }
                 }
                 let mustAnswer = origins.limits.withLock {
                     $0.shared(changes, known: known)
                     return $0.adopt(known)
                 }
-                if mustAnswer { origins.changed.signal() }
-                isAnyHeld = !known.isEmpty
+                if mustAnswer { continue }
+                await origins.changed.wait(atMost: known.isEmpty ? Self.freeInterval : Self.heldInterval)
             } catch {
                 origins.limits.withLock { $0.putBack(changes) }
                 observe(.queueUnavailable(error))
-                try? await Task.sleep(for: Self.interval)
-                // The reports do not wait for the end of idleness.
-                continue
+                try? await Task.sleep(for: Self.heldInterval)
             }
-            await due.wait(for: .origins, after: Self.interval, alsoUnnamed: isAnyHeld)
         }
     }
 }

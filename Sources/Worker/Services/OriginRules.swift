@@ -16,7 +16,7 @@ struct OriginRules: WorkerService {
     func run() async {
         while !Task.isCancelled {
             do throws(QueueError) {
-                let faults = OriginFaults(try await queue.originFaults())
+                let faults = OriginFaults(try await queue.workers.originFaults())
                 origins.limits.withLock { $0.faults = faults }
                 try? await Task.sleep(for: Self.interval)
             } catch {

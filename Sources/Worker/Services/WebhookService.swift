@@ -14,43 +14,33 @@ package struct WebhookService: WorkerService {
     /// The signing key.
     let key: [UInt8]
     let queue: PostgresJobQueue
-    let due: DueCalls
+    private let due: MaintenanceSignal.Subscription
     let observe: @Sendable (WorkerEvent) -> Void
-
-    /// Time between two looks for webhooks that are due.
-    private static let interval = Duration.seconds(5)
 
     /// - Parameter observe: called for each attempt and for each error of the database.
     package init(
         downloader: ImageDownloader, key: [UInt8], queue: PostgresJobQueue,
-        observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
-    ) {
-        self.init(downloader: downloader, key: key, queue: queue, due: DueCalls(), observe: observe)
-    }
-
-    init(
-        downloader: ImageDownloader, key: [UInt8], queue: PostgresJobQueue, due: DueCalls,
-        observe: @escaping @Sendable (WorkerEvent) -> Void
+        signal: MaintenanceSignal = MaintenanceSignal(), observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.downloader = downloader
         self.key = key
         self.queue = queue
-        self.due = due
+        due = signal.subscribe()
         self.observe = observe
     }
 
-    /// Posts what is due, when an answer names it, and every 5 s without answers.
+    /// Posts due webhooks when maintenance is due, and every 5 s while no heartbeat is answered.
     package func run() async {
         while !Task.isCancelled {
             await sendDue()
-            await due.wait(for: .webhook, after: Self.interval)
+            await due.wait(atLeast: .seconds(1), atMost: .seconds(5))
         }
     }
 
     /// Posts the webhooks that are due, one after another.
     package func sendDue() async {
         do throws(QueueError) {
-            while !Task.isCancelled, let webhook = try await queue.takeWebhook() {
+            while !Task.isCancelled, let webhook = try await queue.workers.takeWebhook() {
                 try await send(webhook)
             }
         } catch {
@@ -70,7 +60,7 @@ package struct WebhookService: WorkerService {
             status = error.httpStatus
             failure = error
         }
-        try await queue.finish(webhook, status: status, error: failure?.description)
+        try await queue.workers.finish(webhook, status: status, error: failure?.description)
         observe(.webhook(batch: webhook.batch, error: failure))
     }
 

@@ -22,7 +22,8 @@ struct CredentialTests {
         #expect(cdn.covers(Origin(scheme: .http, host: "::1", port: 8080)))
         #expect(!cdn.covers(Origin(scheme: .http, host: "img.example.com", port: 80)))
         #expect(!cdn.covers(Origin(scheme: .https, host: "img.example.com", port: 8443)))
-        #expect(cdn.headers == [HeaderField("X-Key", "k")] && cdn.cookies == [HeaderField("sid", "1")])
+        #expect(cdn.headers == [HeaderField("X-Key", "k")])
+        #expect(cdn.cookies == [HeaderField("sid", "1")])
         #expect([cdn.user, cdn.password, cdn.certificate, cdn.key] == ["u", "p", "c.pem", "k.pem"])
         #expect([cdn.keyPassword, cdn.authorities] == ["q", "ca.pem"])
         #expect(profiles["bare"]?.user == nil)
@@ -107,7 +108,8 @@ struct CredentialTests {
         let error = await #expect(throws: FetchError.self) {
             try await downloader.fetch(request(server.url("/bad"), "cdn"))
         }
-        #expect(error?.row == "SDWebImageErrorDomain 2001" && error?.httpStatus == 401)
+        #expect(error?.row == "SDWebImageErrorDomain 2001")
+        #expect(error?.httpStatus == 401)
         #expect(server.count("/bad") == 2)
     }
 
@@ -128,9 +130,11 @@ struct CredentialTests {
         let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
         #expect(try await downloader.fetch(request(server.url("/a"), "mutual")).bytes == 10)
         let stranger = await downloader.failure(server.url("/a"))
-        #expect(stranger?.row == "SDWebImageErrorDomain 2001" && stranger?.httpStatus == 400)
+        #expect(stranger?.row == "SDWebImageErrorDomain 2001")
+        #expect(stranger?.httpStatus == 400)
         let again = try await downloader.fetch(request(server.url("/a"), "mutual"))
-        #expect(again.isConnectionReused && again.bytes == 10)
+        #expect(again.isConnectionReused)
+        #expect(again.bytes == 10)
     }
 
     @Test func `that are not configured are 501, and nothing is sent`() async throws {
@@ -139,7 +143,8 @@ struct CredentialTests {
         let error = await #expect(throws: FetchError.self) {
             try await downloader.fetch(request(server.url("/"), "nope\n"))
         }
-        #expect(error?.row == "LarderErrorDomain 501" && error?.profile == "nope%0A")
+        #expect(error?.row == "LarderErrorDomain 501")
+        #expect(error?.profile == "nope%0A")
         #expect(error?.message.contains("'nope%0A'") == true)
         #expect(server.acceptedConnections == 0)
     }
@@ -155,7 +160,8 @@ struct ProxyTests {
         configuration.proxy = try FetchProxy("http://u:p@proxy.test:\(proxy.port)")
         let downloader = ImageDownloader(configuration, resolver: resolver)
         let result = try await downloader.fetch(target)
-        #expect(result.bytes == 10 && result.redirects == 1)
+        #expect(result.bytes == 10)
+        #expect(result.redirects == 1)
         #expect(resolver.lookups.allSatisfy { $0 == "proxy.test" })
         #expect(proxy.requests.allSatisfy { $0.headers["proxy-authorization"] == "Basic dTpw" })
         #expect(proxy.requests.allSatisfy { $0.headers["authorization"] == nil })

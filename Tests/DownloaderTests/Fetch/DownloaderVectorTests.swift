@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloader
 
-/// The vectors of SDWebImage 5.21.5's downloader; docs/downloader.md lists the suite of each.
+/// The vectors of SDWebImage 5.21.5's downloader; Tests/SDWebImage.md lists the suite of each.
 struct DownloaderVectors: Decodable, Sendable {
     struct Status: Decodable, Sendable, CustomTestStringConvertible {
         let status: Int
@@ -71,13 +71,16 @@ struct DownloaderVectors: Decodable, Sendable {
 struct DownloaderVectorTests {
     @Test func `are all read, and the defaults are equal`() throws {
         let vectors = try #require(DownloaderVectors.shared)
-        #expect(vectors.asserted.count == 13 && vectors.status_code_table_default.count == 8)
-        #expect(vectors.status_304.count == 3 && vectors.progress_sequence.count == 4)
+        #expect(vectors.asserted.count == 13)
+        #expect(vectors.status_code_table_default.count == 8)
+        #expect(vectors.status_304.count == 3)
+        #expect(vectors.progress_sequence.count == 4)
         #expect(FetchLimits().idle == .seconds(vectors.defaults.downloadTimeout))
         let request = FetchRequest("http://a.example/")
         #expect(request.progressFraction == vectors.defaults.minimumProgressInterval)
         #expect(FetchConfiguration().order == .fifo)
-        #expect(ResponseRules().statuses == 200..<300 && ResponseRules().mediaTypes == nil)
+        #expect(ResponseRules().statuses == 200..<300)
+        #expect(ResponseRules().mediaTypes == nil)
         #expect(
             try HTTPRequest(request, FetchConfiguration()).sentHeaders["Accept"] == vectors.defaults.headers["Accept"])
     }
@@ -97,7 +100,8 @@ struct DownloaderVectorTests {
             #expect(try await ImageDownloader(for: server).fetch(server.url("/moved")).redirects == 1)
         default:
             let code = Int(row.default_result.prefix(4))
-            #expect(error?.domain == "SDWebImageErrorDomain" && error?.domainCode == code, "\(row.default_result)")
+            #expect(error?.domain == "SDWebImageErrorDomain", "\(row.default_result)")
+            #expect(error?.domainCode == code, "\(row.default_result)")
         }
     }
 

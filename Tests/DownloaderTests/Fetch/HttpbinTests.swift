@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloader
 
-/// One endpoint of httpbin and its expected result; docs/downloader.md has the same table.
+/// One endpoint of httpbin and its expected result.
 struct HttpbinCase: Sendable, CustomTestStringConvertible {
     let path: String
     /// `200 14 B`: status and, where it is always the same, length; or domain and code of the error.
@@ -94,7 +94,7 @@ struct HttpbinTests {
     private static let server = Result { try HttpbinServer() }
 
     @Test(arguments: HttpbinCase.all)
-    func `every endpoint has the result of docs/downloader.md`(row: HttpbinCase) async throws {
+    func `every endpoint has its expected result`(row: HttpbinCase) async throws {
         let server = try Self.server.get()
         var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
         profile.user = "bob"
@@ -119,16 +119,5 @@ struct HttpbinTests {
         } catch {
             #expect(error.row == row.expected, "\(error)")
         }
-    }
-
-    @Test func `the endpoints are those of docs/downloader.md`() throws {
-        let page = try String(contentsOfFile: PackageRoot.path + "/docs/downloader.md", encoding: .utf8)
-        let section = try #require(
-            page.split(separator: "\n## Against httpbin\n").last?.split(separator: "\n## ").first)
-        let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
-            row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-        }
-        #expect(rows.map { $0[0] } == HttpbinCase.all.map { "`\($0.path)`" })
-        #expect(rows.map { $0[2] } == HttpbinCase.all.map(\.expected))
     }
 }

@@ -16,7 +16,8 @@ struct LocalFaultTests {
         configuration.authorities = "/nonexistent/authorities.pem"
         let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
         let ofAll = await downloader.failure(server.url("/a"))
-        #expect(ofAll?.row == local && ofAll?.profile == nil)
+        #expect(ofAll?.row == local)
+        #expect(ofAll?.profile == nil)
 
         var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
         profile.authorities = server.certificate
@@ -36,7 +37,8 @@ struct LocalFaultTests {
         configuration.credentials = ["mutual": profile]
         let third = ImageDownloader(configuration, resolver: StubResolver([:]))
         let ofProfile = await #expect(throws: FetchError.self) { try await third.fetch(request) }
-        #expect(ofProfile?.row == local && ofProfile?.profile == "mutual")
+        #expect(ofProfile?.row == local)
+        #expect(ofProfile?.profile == "mutual")
     }
 
     @Test func `a local fault does not count against the origin`() {

@@ -35,6 +35,12 @@ struct RedirectTests {
         #expect(error?.httpStatus == 302)
     }
 
+    @Test func `an empty Location is named`() async throws {
+        let server = try OriginServer(["/x": .redirect(to: "")])
+        let error = await ImageDownloader(for: server).failure(server.url("/x"))
+        #expect(error?.message.contains("the header Location is empty") == true, "\(String(describing: error))")
+    }
+
     @Test func `the body of a redirect is neither stored nor read to its end`() async throws {
         let server = try OriginServer([
             "/x": OriginReply([

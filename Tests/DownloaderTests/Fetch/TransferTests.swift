@@ -293,7 +293,8 @@ struct TransferTests {
         var request = FetchRequest(server.url("/a"))
         request.headers = resumption.headers
         let part = try await downloader.fetch(request, into: file)
-        #expect(part.status == 206 && file.bytes == Array(body[10_000...]))
+        #expect(part.status == 206)
+        #expect(file.bytes == Array(body[10_000...]))
         #expect(resumption.judge(ResponseHead(status: part.status ?? 0, headers: part.headers)) == .rest)
     }
 }

@@ -59,7 +59,7 @@ struct AdaptiveConcurrencyTests {
         var configuration = FetchConfiguration()
         configuration.origins.adaptsConcurrency = isAdaptive
         var state = OriginState(Origin(scheme: .https, host: "example.com", port: 443), configuration)
-        let permit = state.start(at: start)
+        let permit = state.start(at: start).permit
         _ = state.end(permit, .answered(status: 503), OriginFaults(), at: start)
         #expect((state.concurrency.limit != nil) == isAdaptive)
     }

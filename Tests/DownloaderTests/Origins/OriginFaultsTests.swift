@@ -57,7 +57,7 @@ struct OriginFaultsTests {
         var state = OriginState(try Origin(of: "https://a.example/"), FetchConfiguration())
         func tenTimes(_ outcome: RequestOutcome, _ faults: OriginFaults) -> [OriginChange] {
             (0..<10).flatMap { _ in
-                let permit = state.start(at: start)
+                let permit = state.start(at: start).permit
                 return state.end(permit, outcome, faults, at: start)
             }
         }

@@ -22,7 +22,7 @@ struct OriginStateTests {
         #expect(state.request(good, at: start) == [])
         for _ in 0..<9 { #expect(state.request(refused, at: start) == []) }
         let failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
-        #expect(state.request(refused, at: start) == [.opened(for: .seconds(60), failedProbes: 0, failure)])
+        #expect(state.request(refused, at: start) == [.opened(for: .seconds(60), failure)])
         #expect(state.answer(at: start + .seconds(59)) == .refused(.held(until: start + .seconds(60))))
     }
 
@@ -48,8 +48,10 @@ struct OriginStateTests {
         _ = state.request(refused, at: start)
         let later = start + .seconds(60)
         #expect(state.answer(at: later) == .ready)
-        let probe = state.start(at: later)
+        let (probe, change) = state.start(at: later)
+        let failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
         #expect(probe.isProbe)
+        #expect(change == .opened(for: .seconds(60), failure))
         #expect(state.answer(at: later) == .refused(.held(until: later + OriginState.probePause)))
         #expect(state.end(probe, good, OriginFaults(), at: later) == [.closed])
         #expect(state.refusal(at: later) == nil)
@@ -61,24 +63,23 @@ struct OriginStateTests {
         var now = start
         for _ in 1...50 {
             now += .seconds(60)
-            #expect(state.request(refused, at: now).count == 1)
+            #expect(state.request(refused, at: now).count == 2, "the start of the probe and its failure")
             #expect(state.answer(at: now) == .refused(.held(until: now + .seconds(60))))
         }
         now += .seconds(60)
-        let probe = state.start(at: now)
+        let probe = state.start(at: now).permit
         #expect(state.answer(at: now) == .refused(.held(until: now + OriginState.probePause)))
         #expect(state.end(probe, good, OriginFaults(), at: now) == [.closed])
     }
 
-    @Test func `where a number of probes is set, the origin is given up after so many until one succeeds`() {
+    @Test func `an origin is given up after a number of failed probes until one succeeds, and only that is reported`() {
         var state = state { ($0.failures, $0.probes) = (1, 3) }
         _ = state.request(.answered(status: 502), at: start)
         var now = start
-        for failed in 1...3 {
+        let opened = OriginChange.opened(for: .seconds(60), OriginFailure(code: .badStatus, httpStatus: 502))
+        for changes in [[opened, opened], [opened, opened], [opened], [], []] {
             now += .seconds(60)
-            let change = state.request(.answered(status: 502), at: now)
-            let failure = OriginFailure(code: .badStatus, httpStatus: 502)
-            #expect(change == [.opened(for: .seconds(60), failedProbes: failed, failure)])
+            #expect(state.request(.answered(status: 502), at: now) == changes)
         }
         #expect(state.answer(at: now) == .refused(.down(OriginFailure(code: .badStatus, httpStatus: 502))))
         now += .seconds(60)
@@ -90,13 +91,16 @@ struct OriginStateTests {
         var state = state { $0.failures = 1 }
         _ = state.request(refused, at: start)
         let later = start + .seconds(60)
-        #expect(state.request(.unknown, at: later) == [])
-        #expect(state.request(good, at: later) == [.closed])
+        let opened = OriginChange.opened(for: .seconds(60), OriginFailure(code: .cannotConnect, httpStatus: nil))
+        #expect(state.request(.unknown, at: later) == [opened])
+        // The database still has the report of its start.
+        #expect(state.adopt(opened, at: later) == nil)
+        #expect(state.request(good, at: later) == [opened, .closed])
     }
 
     @Test func `failures of requests from before the breaker opened do not change it`() {
         var state = state { $0.failures = 1 }
-        let old = state.start(at: start)
+        let old = state.start(at: start).permit
         _ = state.request(refused, at: start)
         #expect(state.end(old, refused, OriginFaults(), at: start + .seconds(1)) == [])
         #expect(state.refusal(at: start) == .held(until: start + .seconds(60)))
@@ -119,7 +123,7 @@ struct OriginStateTests {
         var state = state()
         let overload = RequestOutcome.answered(status: 429)
         // Those that run together count once.
-        let permits = (0..<3).map { _ in state.start(at: start) }
+        let permits = (0..<3).map { _ in state.start(at: start).permit }
         let changes = permits.map { state.end($0, overload, OriginFaults(), at: start + .seconds(1)) }
         #expect(changes == [[.held(for: .seconds(1))], [], []])
         var now = start + .seconds(2)
@@ -133,21 +137,57 @@ struct OriginStateTests {
     }
 
     @Test func `another worker's hold and breaker apply here until they are no longer reported`() {
-        let failure = OriginFailure(code: .timedOut, httpStatus: nil)
-        var state = state { $0.probes = 3 }
+        var state = state()
         _ = state.adopt(.held(for: .seconds(9)), at: start)
         #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(9))))
-        state.withdraw(hold: true, breaker: true)
+        state.withdraw(hold: true, breaker: true, at: start)
         #expect(state.refusal(at: start) == nil)
-        #expect(state.adopt(.opened(for: .seconds(9), failedProbes: 3, failure), at: start) == nil)
-        #expect(state.answer(at: start) == .refused(.down(failure)))
-        state.withdraw(hold: true, breaker: true)
+        #expect(state.adopt(timedOut(for: 9), at: start) == nil)
+        #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(9))))
+        state.withdraw(hold: true, breaker: true, at: start)
         #expect(state.refusal(at: start) == nil)
+    }
+
+    /// What another worker reports of its breaker.
+    private func timedOut(for seconds: Int) -> OriginChange {
+        .opened(for: .seconds(seconds), OriginFailure(code: .timedOut, httpStatus: nil))
+    }
+
+    @Test func `another worker's breaker ends here with one probe, also when it is no longer reported then`() {
+        var state = state()
+        #expect(state.adopt(timedOut(for: 9), at: start) == nil)
+        let end = start + .seconds(9)
+        // The database's hold ended a little earlier.
+        state.withdraw(hold: true, breaker: true, at: end - .milliseconds(500))
+        #expect(state.answer(at: end - .milliseconds(500)) == .refused(.held(until: end)))
+        let probe = state.start(at: end).permit
+        #expect(probe.isProbe)
+        #expect(state.refusal(at: end) != nil)
+        #expect(state.end(probe, good, OriginFaults(), at: end) == [.closed])
+        #expect(state.refusal(at: end) == nil)
+        // A worker that has just started.
+        var new = self.state()
+        #expect(new.adopt(timedOut(for: -1), at: start) == nil)
+        #expect(new.start(at: start).permit.isProbe)
+    }
+
+    @Test func `probes of other workers count towards giving an origin up`() {
+        var state = state { $0.probes = 2 }
+        var now = start
+        for _ in 0..<3 {
+            #expect(state.adopt(timedOut(for: 60), at: now) == nil)
+            #expect(state.adopt(timedOut(for: 50), at: now + .seconds(10)) == nil)
+            #expect(state.refusal(at: now) != nil)
+            now += .seconds(60)
+        }
+        let failure = OriginFailure(code: .timedOut, httpStatus: nil)
+        #expect(state.answer(at: now - .seconds(1)) == .refused(.down(failure)))
+        #expect(state.request(refused, at: now) == [], "nothing is reported any more")
     }
 
     @Test func `a request that began before the breaker opened closes it when it succeeds`() {
         var state = state { $0.failures = 1 }
-        let permits = (0..<3).map { _ in state.start(at: start) }
+        let permits = (0..<3).map { _ in state.start(at: start).permit }
         #expect(state.end(permits[0], refused, OriginFaults(), at: start).count == 1)
         #expect(state.end(permits[1], refused, OriginFaults(), at: start).isEmpty)
         #expect(state.refusal(at: start) != nil)
@@ -156,8 +196,7 @@ struct OriginStateTests {
     }
 
     @Test func `a worker whose requests succeed reports other workers' breaker as closed in place of adopting it`() {
-        let opened = OriginChange.opened(
-            for: .seconds(60), failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil))
+        let opened = timedOut(for: 60)
         var state = state()
         _ = state.request(good, at: start)
         let later = start + .seconds(59)
@@ -176,13 +215,12 @@ struct OriginStateTests {
     @Test func `a hold and breaker that are not reported yet stay`() {
         var state = state { $0.failures = 1 }
         let changes = state.request(refused, at: start)
-        state.withdraw(hold: true, breaker: true)
+        state.withdraw(hold: true, breaker: true, at: start)
         #expect(state.refusal(at: start) != nil)
-        let failure = OriginFailure(code: .timedOut, httpStatus: nil)
-        _ = state.adopt(.opened(for: .seconds(-1), failedProbes: 0, failure), at: start)
+        _ = state.adopt(timedOut(for: -1), at: start)
         #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(60))))
         for change in changes { state.shared(change) }
-        state.withdraw(hold: true, breaker: true)
+        state.withdraw(hold: true, breaker: true, at: start)
         #expect(state.refusal(at: start) == nil)
     }
 }
@@ -191,7 +229,7 @@ extension OriginState {
     /// One request, if it may start.
     mutating func request(_ outcome: RequestOutcome, at now: Instant) -> [OriginChange] {
         guard answer(at: now) == .ready else { return [] }
-        let permit = start(at: now)
-        return end(permit, outcome, OriginFaults(), at: now)
+        let (permit, change) = start(at: now)
+        return [change].compactMap(\.self) + end(permit, outcome, OriginFaults(), at: now)
     }
 }

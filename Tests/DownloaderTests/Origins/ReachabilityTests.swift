@@ -82,14 +82,16 @@ struct ReachabilityTests {
         }
         var rows: [String?] = []
         for number in 0..<8 { rows.append(await downloader.failure("http://host\(number).example./a")?.row) }
-        #expect(rows[5] == "NSURLErrorDomain -1003" && rows[6] == "LarderErrorDomain 501", "\(rows)")
+        #expect(rows[5] == "NSURLErrorDomain -1003", "\(rows)")
+        #expect(rows[6] == "LarderErrorDomain 501", "\(rows)")
     }
 
     @Test func `lookups that time out are error 501 of the ninth name`() async throws {
         let downloader = ImageDownloader(FetchConfiguration(), resolver: SilentResolver())
         var rows: [String?] = []
         for number in 0..<9 { rows.append(await downloader.failure("http://host\(number).example/a")?.row) }
-        #expect(rows.first == "NSURLErrorDomain -1001" && rows.last == "LarderErrorDomain 501", "\(rows)")
+        #expect(rows.first == "NSURLErrorDomain -1001", "\(rows)")
+        #expect(rows.last == "LarderErrorDomain 501", "\(rows)")
     }
 }
 

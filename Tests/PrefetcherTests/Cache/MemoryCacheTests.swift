@@ -10,7 +10,8 @@ struct MemoryCacheTests {
 
     @Test func `keeps everything without limits`() {
         let cache = MemoryCache<Int>()
-        #expect(cache.costLimit == 0 && cache.countLimit == 0)
+        #expect(cache.costLimit == 0)
+        #expect(cache.countLimit == 0)
         for number in 0..<1000 { cache.store(number, for: key(number), cost: 1 << 40) }
         #expect(cache.count == 1000)
         #expect((0..<1000).allSatisfy { cache.value(for: key($0)) == $0 })
@@ -30,11 +31,14 @@ struct MemoryCacheTests {
         let cache = MemoryCache<String>(costLimit: 100)
         cache.store("a", for: key(1), cost: 60)
         cache.store("b", for: key(2), cost: 40)
-        #expect(cache.totalCost == 100 && cache.count == 2)
+        #expect(cache.totalCost == 100)
+        #expect(cache.count == 2)
         cache.store("c", for: key(1), cost: 30)
-        #expect(cache.totalCost == 70 && cache.value(for: key(1)) == "c")
+        #expect(cache.totalCost == 70)
+        #expect(cache.value(for: key(1)) == "c")
         cache.store("d", for: key(3), cost: 50)
-        #expect(cache.value(for: key(2)) == nil && cache.totalCost == 80)
+        #expect(cache.value(for: key(2)) == nil)
+        #expect(cache.totalCost == 80)
         cache.store("e", for: key(3), cost: 101)
         #expect(cache.value(for: key(3)) == nil, "the new value is too large, the old one is removed")
         #expect(MemoryCache<Int>.cost(bytesPerRow: 400, height: 100, frames: 3) == 120_000)
@@ -45,7 +49,8 @@ struct MemoryCacheTests {
         cache.store(1, for: key(1), cost: .max)
         cache.store(2, for: key(2), cost: .max)
         cache.store(3, for: key(3), cost: -5)
-        #expect(cache.count == 3 && cache.totalCost == .max)
+        #expect(cache.count == 3)
+        #expect(cache.totalCost == .max)
         cache.remove(key(1))
         #expect(cache.totalCost == .max)
         cache.remove(key(2))
@@ -57,12 +62,16 @@ struct MemoryCacheTests {
         let cache = MemoryCache<Int>()
         for number in 0..<10 { cache.store(number, for: key(number), cost: 10) }
         cache.countLimit = 5
-        #expect(cache.count == 5 && cache.contains(key(9)) && !cache.contains(key(4)))
+        #expect(cache.count == 5)
+        #expect(cache.contains(key(9)))
+        #expect(!cache.contains(key(4)))
         cache.costLimit = 20
         #expect(cache.count == 2)
-        #expect(cache.remove(key(9)) && !cache.remove(key(9)))
+        #expect(cache.remove(key(9)))
+        #expect(!cache.remove(key(9)))
         cache.removeAll()
-        #expect(cache.count == 0 && cache.totalCost == 0)
+        #expect(cache.count == 0)
+        #expect(cache.totalCost == 0)
     }
 
     @Test func `agrees with a plain list`() {
@@ -86,7 +95,8 @@ struct MemoryCacheTests {
                 model.append((number, step, cost))
                 while model.count > 8 || model.reduce(0, { $0 + $1.cost }) > 50 { model.removeFirst() }
             }
-            #expect(cache.count == model.count && cache.totalCost == model.reduce(0) { $0 + $1.cost })
+            #expect(cache.count == model.count)
+            #expect(cache.totalCost == model.reduce(0) { $0 + $1.cost })
         }
     }
 }

@@ -36,7 +36,8 @@ struct CacheTypeTests {
     @Test(arguments: [#"{"originalStoreCacheType":0}"#, #"{"originalStoreCacheType":2}"#, #"{"storeCacheType":1}"#])
     func `a load without variants is stored where storeCacheType says`(context: String) async throws {
         let report = try await worker.load(try request(context))
-        #expect(harness.stored(url) == harness.image && report.stored.map(\.origin) == [.downloaded])
+        #expect(harness.stored(url) == harness.image)
+        #expect(report.stored.map(\.origin) == [.downloaded])
     }
 
     // SDWebImageDefine.h 364–365 and 378–379: storeCacheType applies to the original when no transformer is used,
@@ -44,7 +45,8 @@ struct CacheTypeTests {
     @Test(arguments: [0, 2])
     func `a load without variants writes no file when storeCacheType excludes the disk`(type: Int) async throws {
         let report = try await library.load(try request(#"{"storeCacheType":\#(type)}"#))
-        #expect(report.downloads == 1 && harness.stored(url) == nil)
+        #expect(report.downloads == 1)
+        #expect(harness.stored(url) == nil)
         #expect(memory.contains(CacheKey(url)) == (type == 2))
     }
 
@@ -62,7 +64,8 @@ struct CacheTypeTests {
         let originals = try DirectoryStore(opening: harness.directory.path + "/originals")
         let manager = try harness.manager { $0.caches = ["originals": originals] }
         for _ in 1...2 { _ = try await manager.load(try request(#"{"originalImageCache":"originals"}"#)) }
-        #expect(harness.stored(url) == harness.image && harness.stored(url, in: originals) == nil)
+        #expect(harness.stored(url) == harness.image)
+        #expect(harness.stored(url, in: originals) == nil)
         #expect(harness.origin.count("/a.jpg") == 1)
     }
 
@@ -70,10 +73,12 @@ struct CacheTypeTests {
     @Test func `with a variant originalQueryCacheType and originalStoreCacheType apply to the original`() async throws {
         let half = ManagerHarness.half
         _ = try await worker.load(try request(#"{"originalStoreCacheType":0}"#, variants: half))
-        #expect(harness.stored(url) == nil && harness.storedHalf(url) != nil)
+        #expect(harness.stored(url) == nil)
+        #expect(harness.storedHalf(url) != nil)
         _ = try await worker.load(try request(#"{"storeCacheType":0}"#))
         let flat = try await worker.load(try request(variants: Self.flat))
-        #expect(flat.downloads == 1 && harness.stored(url) == harness.image)
+        #expect(flat.downloads == 1)
+        #expect(harness.stored(url) == harness.image)
         let context = #"{"queryCacheType":0,"originalQueryCacheType":0}"#
         #expect(try await worker.load(try request(context, variants: half)).downloads == 1)
     }
@@ -85,11 +90,13 @@ struct CacheTypeTests {
         try harness.cache.remove(CacheKey(url))
         for type in [0, 2] {
             let report = try await worker.load(try request(#"{"storeCacheType":\#(type)}"#, variants: half))
-            #expect(report.downloads == 0 && report.stored.map(\.origin) == [.cached])
+            #expect(report.downloads == 0)
+            #expect(report.stored.map(\.origin) == [.cached])
         }
         let two = String(half.dropLast()) + "," + Self.flat.dropFirst()
         let report = try await worker.load(try request(#"{"storeCacheType":0}"#, variants: two))
-        #expect(report.downloads == 1 && report.made == 0, "the other one needs the original")
+        #expect(report.downloads == 1, "the other one needs the original")
+        #expect(report.made == 0, "the other one needs the original")
     }
 
     // SDImageCache.m 626–629: the memory is queried unless the type is Disk. SDWebImageManager.m 382: then the
@@ -97,12 +104,16 @@ struct CacheTypeTests {
     @Test(arguments: [2, 3])
     func `an original in memory only is transformed without a download`(query: Int) async throws {
         _ = try await library.load(try request(#"{"storeCacheType":2}"#))
-        #expect(harness.stored(url) == nil && memory.contains(CacheKey(url)))
+        #expect(harness.stored(url) == nil)
+        #expect(memory.contains(CacheKey(url)))
         let context = #"{"originalQueryCacheType":\#(query),"originalStoreCacheType":2}"#
         let report = try await library.load(try request(context, variants: ManagerHarness.half))
-        #expect(report.downloads == 0 && report.stored.map(\.origin) == [.cached, .transcoded])
-        #expect(report.stored.first?.path == nil && report.stored.first?.bytes == harness.image.count)
-        #expect(harness.storedHalf(url) != nil && harness.stored(url) == nil)
+        #expect(report.downloads == 0)
+        #expect(report.stored.map(\.origin) == [.cached, .transcoded])
+        #expect(report.stored.first?.path == nil)
+        #expect(report.stored.first?.bytes == harness.image.count)
+        #expect(harness.storedHalf(url) != nil)
+        #expect(harness.stored(url) == nil)
     }
 
     // SDWebImageManager.m 357: the original's query type is Disk by default.
@@ -116,7 +127,8 @@ struct CacheTypeTests {
         _ = try await library.load(try request(#"{"storeCacheType":2}"#))
         let half = ManagerHarness.half
         let report = try await library.load(try request(#"{"originalQueryCacheType":3}"#, variants: half))
-        #expect(report.downloads == 0 && report.stored.first?.path != nil)
+        #expect(report.downloads == 0)
+        #expect(report.stored.first?.path != nil)
         #expect(harness.stored(url) == harness.image)
     }
 
@@ -124,7 +136,8 @@ struct CacheTypeTests {
         memory.store(Data(harness.image.prefix(harness.image.count / 2)), for: CacheKey(url))
         let context = #"{"originalQueryCacheType":3,"originalStoreCacheType":3}"#
         let report = try await library.load(try request(context, variants: ManagerHarness.half))
-        #expect(report.downloads == 1 && report.made == 1)
+        #expect(report.downloads == 1)
+        #expect(report.made == 1)
         #expect(memory.value(for: CacheKey(url)).map(Array.init) == harness.image)
     }
 
@@ -133,7 +146,8 @@ struct CacheTypeTests {
         _ = try await library.load(try request(#"{"storeCacheType":2}"#, variants: ManagerHarness.half))
         let two = String(ManagerHarness.half.dropLast()) + "," + Self.flat.dropFirst()
         let report = try await library.load(try request(variants: two))
-        #expect(report.stored.map(\.origin) == [.cached, .cached, .transcoded] && report.downloads == 0)
+        #expect(report.stored.map(\.origin) == [.cached, .cached, .transcoded])
+        #expect(report.downloads == 0)
         #expect(harness.storedHalf(url) == nil)
     }
 
@@ -158,7 +172,8 @@ struct CacheTypeTests {
         let manager = try harness.manager { $0.optionsProcessor = { LoadRequest(url: $0.url) } }
         let context = #"{"imageTransformer":[{"type":"resize","width":20,"height":10}],"originalStoreCacheType":0}"#
         let report = try await manager.load(try request(context))
-        #expect(report.stored.map(\.key) == [url] && harness.stored(url) == harness.image)
+        #expect(report.stored.map(\.key) == [url])
+        #expect(harness.stored(url) == harness.image)
         #expect(harness.storedHalf(url) == nil)
         #expect(try await manager.load(try request(context)).downloads == 0)
     }
@@ -173,6 +188,7 @@ struct CacheTypeTests {
         request.progress = { _, _ in calls.add() }
         request.mayPublish = { false }
         #expect(await failure(of: request, by: manager)?.code == 2002)
-        #expect(harness.stored(url) == nil && calls.value > 0)
+        #expect(harness.stored(url) == nil)
+        #expect(calls.value > 0)
     }
 }

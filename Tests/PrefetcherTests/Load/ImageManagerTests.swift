@@ -114,7 +114,8 @@ struct ImageManagerTests {
             """#
         let report = try await manager.load(try request(origin.url("/a.jpg"), json))
         let failure = try #require(report.failure)
-        #expect(failure.domain == "LarderErrorDomain" && failure.code == 401)
+        #expect(failure.domain == "LarderErrorDomain")
+        #expect(failure.code == 401)
         #expect(failure.message.contains("outside"))
         #expect(report.stored.map { $0.path != nil } == [true, false, true])
         // The failed variant's temporary file may be removed a moment later.

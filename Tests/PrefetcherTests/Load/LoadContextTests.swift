@@ -37,7 +37,9 @@ struct LoadContextTests {
             variant.keySuffixes == [
                 "Thumbnail({30.000000,20.000000},0)", "SDImageResizingTransformer({10.000000,5.000000},0)",
             ])
-        #expect(variant.quality == 75 && variant.maxBytes == nil && variant.background != nil)
+        #expect(variant.quality == 75)
+        #expect(variant.maxBytes == nil)
+        #expect(variant.background != nil)
     }
 
     // SDImageIOAnimatedCoder.m of SDWebImage 5.21.5, encodedDataWithFrames: the limit removes the quality, 0 is none.
@@ -47,7 +49,9 @@ struct LoadContextTests {
         let context = try LoadContext(
             json: #"{"imageThumbnailPixelSize":{"width":9,"height":9},"imageEncodeOptions":{\#(options)}}"#.utf8)
         let variant = try #require(context.result)
-        #expect(variant.quality == quality && variant.maxBytes == maxBytes && !context.encodesFirstFrame)
+        #expect(variant.quality == quality)
+        #expect(variant.maxBytes == maxBytes)
+        #expect(!context.encodesFirstFrame)
     }
 
     @Test func `encoding options alone describe no variant`() throws {
@@ -98,11 +102,15 @@ struct LoadContextTests {
         let context = try LoadContext(
             json: #"{"queryCacheType":0,"storeCacheType":2,"originalQueryCacheType":3,"originalStoreCacheType":1}"#.utf8
         )
-        #expect(context.query == .none && context.store == .memory)
-        #expect(context.originalQuery == .all && context.originalStore == .disk)
+        #expect(context.query == .none)
+        #expect(context.store == .memory)
+        #expect(context.originalQuery == .all)
+        #expect(context.originalStore == .disk)
         let standard = LoadContext()
-        #expect(standard.query == .all && standard.store == .all)
-        #expect(standard.originalQuery == .disk && standard.originalStore == .disk)
+        #expect(standard.query == .all)
+        #expect(standard.store == .all)
+        #expect(standard.originalQuery == .disk)
+        #expect(standard.originalStore == .disk)
     }
 
     @Test func `a part is named, described, or none`() throws {
@@ -112,10 +120,12 @@ struct LoadContextTests {
                  "downloadRequestModifier":{"headers":{"X-A":"1"}},"downloadResponseModifier":{"status":200},
                  "imageLoader":"files","imageCache":"a","originalImageCache":"b","credentials":"shop"}
                 """#.utf8)
-        #expect(context.keyFilter == .named("withoutQuery") && context.serializer == .none)
+        #expect(context.keyFilter == .named("withoutQuery"))
+        #expect(context.serializer == .none)
         #expect(context.requestModifier == .described(RequestChange(headers: ["X-A": "1"])))
         #expect(context.responseModifier == .described(ResponseChange(status: 200)))
-        #expect(context.credentials == "shop" && context.source == .named("files"))
+        #expect(context.credentials == "shop")
+        #expect(context.source == .named("files"))
     }
 
     @Test(arguments: [
@@ -154,17 +164,20 @@ struct LoadContextTests {
 struct LoadOptionsTests {
     @Test func `all 26 options have SDWebImage's names and values`() throws {
         let known = try ManagerVectors.read().enums.options
-        #expect(known.count == 26 && LoadOptions.names.count == 26)
+        #expect(known.count == 26)
+        #expect(LoadOptions.names.count == 26)
         for (name, option) in known {
             #expect(LoadOptions(named: name)?.rawValue == option.value, "\(name)")
             #expect(option.value == 1 << UInt64(option.bit))
         }
-        #expect(LoadOptions(named: "retryFailed") == nil && LoadOptions(named: "") == nil)
+        #expect(LoadOptions(named: "retryFailed") == nil)
+        #expect(LoadOptions(named: "") == nil)
     }
 
     @Test func `high priority overrides low priority`() {
         #expect(LoadOptions([.highPriority, .lowPriority]).priority == .high)
-        #expect(LoadOptions.lowPriority.priority == .low && LoadOptions().priority == .normal)
+        #expect(LoadOptions.lowPriority.priority == .low)
+        #expect(LoadOptions().priority == .normal)
         #expect([LoadOptions.highPriority, [], .lowPriority].map(\.jobPriority) == [1, nil, 7])
     }
 }

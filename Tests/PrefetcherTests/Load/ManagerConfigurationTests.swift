@@ -23,7 +23,8 @@ struct ManagerConfigurationTests {
     @Test func `shouldDownload false on a miss gives an empty report without error or request`() async throws {
         let manager = try harness.manager { $0.shouldDownload = { _ in false } }
         let report = try await manager.load(try harness.request())
-        #expect(report.stored.isEmpty && report.failure == nil)
+        #expect(report.stored.isEmpty)
+        #expect(report.failure == nil)
         #expect(harness.origin.requests.isEmpty)
     }
 
@@ -82,7 +83,9 @@ struct ManagerConfigurationTests {
         let variants =
             #"[{"name":"half","transform":[{"type":"resize","width":20,"height":10}]},{"name":"b","keySuffix":"b"}]"#
         let report = try await manager.load(try harness.request("/b.jpg", [], variants: variants))
-        #expect(report.stored.map(\.name) == [nil, "half"] && report.stored.first?.key == url && calls.value == 1)
+        #expect(report.stored.map(\.name) == [nil, "half"])
+        #expect(report.stored.first?.key == url)
+        #expect(calls.value == 1)
         #expect([report.stored.last?.width, report.stored.last?.height] == [60, 30])
     }
 
@@ -92,13 +95,16 @@ struct ManagerConfigurationTests {
         let manager = try harness.manager { $0.keyFilter.own = CacheKeyFilters.withoutQuery }
         #expect(try await manager.load(try harness.request("/a.jpg?sig=1")).downloads == 1)
         #expect(try await manager.load(try harness.request("/a.jpg?sig=2")).downloads == 0)
-        #expect(harness.stored(url) == harness.image && harness.storedHalf(url) != nil)
+        #expect(harness.stored(url) == harness.image)
+        #expect(harness.storedHalf(url) != nil)
     }
 
     @Test func `a key filter that returns nil turns the cache off`() async throws {
         let manager = try harness.manager { $0.keyFilter.own = { _ in nil } }
         let report = try await manager.load(try harness.request())
-        #expect(report.downloads == 1 && report.stored.isEmpty && report.failure == nil)
+        #expect(report.downloads == 1)
+        #expect(report.stored.isEmpty)
+        #expect(report.failure == nil)
         #expect(harness.stored(url) == nil)
     }
 
@@ -168,7 +174,8 @@ struct ManagerConfigurationTests {
         #expect(harness.stored(harness.origin.url("/elsewhere.jpg")) == harness.image)
         let none = try harness.manager { $0.requestModifier.own = { _ in nil } }
         let error = await failure(of: try harness.request("/other.jpg"), by: none)
-        #expect(error?.code == 2000 && error?.domain == "SDWebImageErrorDomain")
+        #expect(error?.code == 2000)
+        #expect(error?.domain == "SDWebImageErrorDomain")
     }
 
     @Test func `a response modifier can turn a 404 into a success; nil from it is error 2003`() async throws {
@@ -186,15 +193,18 @@ struct ManagerConfigurationTests {
         var request = try harness.request()
         request.context.originalCache = .named("originals")
         _ = try await manager.load(request)
-        #expect(harness.stored(url, in: originals) == harness.image && harness.stored(url) == nil)
-        #expect(harness.storedHalf(url) != nil && harness.storedHalf(url, in: originals) == nil)
+        #expect(harness.stored(url, in: originals) == harness.image)
+        #expect(harness.stored(url) == nil)
+        #expect(harness.storedHalf(url) != nil)
+        #expect(harness.storedHalf(url, in: originals) == nil)
     }
 
     @Test func `the error names a part that is not configured`() async throws {
         var request = try harness.request()
         request.context.keyFilter = .named("mine")
         let error = await failure(of: request, by: try harness.manager())
-        #expect(error?.domain == "LarderErrorDomain" && error?.code == 105)
+        #expect(error?.domain == "LarderErrorDomain")
+        #expect(error?.code == 105)
         #expect(error?.message.contains("cacheKeyFilter 'mine'") == true)
     }
 
@@ -207,7 +217,8 @@ struct ManagerConfigurationTests {
         #expect(manager.isRunning)
         manager.cancelAll()
         let (error, isCallerCancelled) = await load
-        #expect(error?.code == 2002 && !isCallerCancelled)
+        #expect(error?.code == 2002)
+        #expect(!isCallerCancelled)
         #expect(!manager.isRunning)
     }
 
@@ -217,6 +228,7 @@ struct ManagerConfigurationTests {
         request.progress = { received, expected in reported.add("\(received)/\(expected ?? -1)") }
         _ = try await harness.manager().load(request)
         let size = harness.image.count
-        #expect(reported.all.first == "0/\(size)" && reported.all.last == "\(size)/\(size)")
+        #expect(reported.all.first == "0/\(size)")
+        #expect(reported.all.last == "\(size)/\(size)")
     }
 }

@@ -4,36 +4,24 @@ import Downloader
 import Foundation
 import ImageModel
 import TestSupport
+import TestTranscoder
 import Testing
-import Transcoder
 
 @testable import Prefetcher
 
-/// A server, a cache and one transcoder for a manager.
+/// A server, a cache and a transcoder in this process for a manager.
 struct ManagerHarness {
     let directory: TemporaryDirectory
     let origin: OriginServer
     let cache: DirectoryStore
-    let transcoders: TranscoderPool
+    let transcoders = DirectTranscoder()
     let image: [UInt8]
 
     init() throws {
         directory = try TemporaryDirectory()
         origin = try OriginServer()
         cache = try DirectoryStore(opening: directory.path + "/cache")
-        transcoders = TranscoderPool(configuration: Self.transcoderConfiguration())
         image = try TestImage.bytes("plain.jpg")
-    }
-
-    /// One transcoder of the built program, with configuration changes.
-    static func transcoderConfiguration(
-        _ change: (inout TranscoderPool.Configuration) -> Void = { _ in }
-    ) -> TranscoderPool.Configuration {
-        var configuration = TranscoderPool.Configuration()
-        configuration.count = 1
-        configuration.executable = Products.larder
-        change(&configuration)
-        return configuration
     }
 
     /// A source that may connect to the server.

@@ -37,9 +37,12 @@ struct ManagerMemoryTests {
         try harness.cache.remove(CacheKey(url))
         try harness.cache.remove(try halfKey)
         let report = try await manager.load(try request())
-        #expect(report.downloads == 0 && report.stored.map(\.origin) == [.cached] && report.stored.map(\.path) == [nil])
+        #expect(report.downloads == 0)
+        #expect(report.stored.map(\.origin) == [.cached])
+        #expect(report.stored.map(\.path) == [nil])
         #expect(report.stored.first?.bytes == memory.value(for: try halfKey)?.count)
-        #expect(harness.storedHalf(url) == nil && harness.origin.count("/a.jpg") == 1)
+        #expect(harness.storedHalf(url) == nil)
+        #expect(harness.origin.count("/a.jpg") == 1)
     }
 
     @Test func `a load without variants keeps its original in memory`() async throws {
@@ -53,7 +56,9 @@ struct ManagerMemoryTests {
         _ = try await manager.load(try request())
         memory.removeAll()
         let report = try await manager.load(try request())
-        #expect(report.downloads == 0 && report.made == 0 && report.stored.last?.path != nil)
+        #expect(report.downloads == 0)
+        #expect(report.made == 0)
+        #expect(report.stored.last?.path != nil)
         #expect(memory.value(for: try halfKey).map(Array.init) == harness.storedHalf(url))
     }
 
@@ -62,20 +67,24 @@ struct ManagerMemoryTests {
         let two =
             ManagerHarness.half.dropLast() + #",{"name":"flat","transform":[{"type":"resize","width":9,"height":3}]}]"#
         let report = try await manager.load(try request(variants: String(two)))
-        #expect(report.made == 1 && report.downloads == 0 && report.stored.count == 3)
+        #expect(report.made == 1)
+        #expect(report.downloads == 0)
+        #expect(report.stored.count == 3)
     }
 
     // Row test49SDImageCacheQueryOp of the vectors.
     @Test func `storeCacheType disk keeps disk hits out of memory`() async throws {
         _ = try await manager.load(try request(#"{"storeCacheType":1}"#))
         _ = try await manager.load(try request(#"{"storeCacheType":1}"#))
-        #expect(memory.count == 0 && harness.storedHalf(url) != nil)
+        #expect(memory.count == 0)
+        #expect(harness.storedHalf(url) != nil)
     }
 
     @Test(arguments: [2, 0])
     func `storeCacheType memory writes no file; none keeps nothing`(type: Int) async throws {
         let report = try await manager.load(try request(#"{"storeCacheType":\#(type)}"#))
-        #expect(harness.storedHalf(url) == nil && harness.stored(url) == harness.image)
+        #expect(harness.storedHalf(url) == nil)
+        #expect(harness.stored(url) == harness.image)
         #expect(memory.contains(try halfKey) == (type == 2))
         #expect(report.stored.map(\.name) == (type == 2 ? [nil, "half"] : [nil]))
         #expect(report.stored.last?.name == nil || report.stored.last?.path == nil)
@@ -130,7 +139,8 @@ struct ManagerMemoryTests {
         let stored = try #require(report.stored.last)
         #expect(stored.format == format)
         if image.hasPrefix("animated") {
-            #expect(stored.origin == .copied && harness.storedHalf(harness.origin.url("/\(image)")) == bytes)
+            #expect(stored.origin == .copied)
+            #expect(harness.storedHalf(harness.origin.url("/\(image)")) == bytes)
         }
     }
 

@@ -8,8 +8,8 @@ import Transcoder
 
 @testable import Prefetcher
 
-/// Vectors of SDWebImage 5.21.5's manager and downloader that no other suite has; docs/sdwebimage.md lists the suite of
-/// each.
+/// Vectors of SDWebImage 5.21.5's manager and downloader that no other suite has;
+/// Tests/SDWebImage.md lists the suite of each.
 @Suite(.timeLimit(.minutes(5)))
 struct ManagerVectorTests {
     private let harness: ManagerHarness
@@ -62,7 +62,8 @@ struct ManagerVectorTests {
             .filter { $0.domain == "SDWebImageErrorDomain" }.map(\.domainCode)
         let own = downloads + [LoadError.blocked("x").failure.code]
         let known = try ManagerVectors.read().enums.errorCodes.keys.compactMap { Int($0) }
-        #expect(Set(own) == Set(known) && own.count == known.count)
+        #expect(Set(own) == Set(known))
+        #expect(own.count == known.count)
     }
 
     // MARK: - Assertions of SDWebImage's tests
@@ -88,8 +89,10 @@ struct ManagerVectorTests {
         var request = try harness.request()
         request.context.store = .memory
         let report = try await manager.load(request)
-        #expect(report.stored.map(\.key) == ["filtered"] && report.stored.first?.origin == .downloaded)
-        #expect(harness.stored("filtered") == harness.image && harness.storedHalf("filtered") == nil)
+        #expect(report.stored.map(\.key) == ["filtered"])
+        #expect(report.stored.first?.origin == .downloaded)
+        #expect(harness.stored("filtered") == harness.image)
+        #expect(harness.storedHalf("filtered") == nil)
     }
 
     @Test func `a limit of 4,000,000 bytes scales a 2000 × 2000 PNG down to 1000 × 1000 (test13)`() async throws {
@@ -115,7 +118,8 @@ struct ManagerVectorTests {
         request.context.source = .named("fixed")
         let report = try await manager.load(request)
         #expect([report.stored.first?.width, report.stored.first?.height] == [100, 100])
-        #expect(harness.stored(request.url, in: other) == bytes && harness.stored(request.url) == nil)
+        #expect(harness.stored(request.url, in: other) == bytes)
+        #expect(harness.stored(request.url) == nil)
     }
 
     private func download(_ path: String) async throws -> [UInt8] {
@@ -129,7 +133,8 @@ struct ManagerVectorTests {
         let report = try await harness.manager().load(try context(thumbnail))
         #expect(report.stored.map(\.key) == [url])
         let key = try #require(CacheKey(url).appending("Thumbnail({10.000000,10.000000},1)"))
-        #expect(harness.stored(url) == harness.image && harness.stored(key.text) == nil)
+        #expect(harness.stored(url) == harness.image)
+        #expect(harness.stored(key.text) == nil)
     }
 
     @Test
@@ -140,10 +145,12 @@ struct ManagerVectorTests {
         _ = try await manager.load(LoadRequest(url: url))
         let report = try await manager.load(
             try context(#"{"imageThumbnailPixelSize":{"width":10,"height":10}}"#))
-        #expect(report.stored.map(\.origin) == [.cached, .transcoded] && report.downloads == 0)
+        #expect(report.stored.map(\.origin) == [.cached, .transcoded])
+        #expect(report.downloads == 0)
         #expect(harness.stored(url) == harness.image)
         let thumbnail = try #require(report.stored.last)
-        #expect(thumbnail.width == 10 && harness.stored(thumbnail.key) != nil)
+        #expect(thumbnail.width == 10)
+        #expect(harness.stored(thumbnail.key) != nil)
     }
 
     @Test

@@ -58,7 +58,8 @@ struct ImagePrefetcherTests {
         }
         #expect(loader.begun.prefix(3).sorted() == ["a1", "a2", "a3"])
         #expect(loader.begun.suffix(1) == ["b4"])
-        #expect(Set(loader.begun) == Set(first + second) && loader.begun.count == 8)
+        #expect(Set(loader.begun) == Set(first + second))
+        #expect(loader.begun.count == 8)
         #expect(loader.maxInFlight == 3)
     }
 
@@ -165,7 +166,8 @@ struct ImagePrefetcherTests {
     }
 
     @Test func `the default option is LowPriority`() {
-        #expect(PrefetchOptions().options == .lowPriority && PrefetchOptions().options.rawValue == 2)
+        #expect(PrefetchOptions().options == .lowPriority)
+        #expect(PrefetchOptions().options.rawValue == 2)
     }
 
     @Test func `cancelling the task of run cancels its loads and starts no more`() async {

@@ -77,10 +77,12 @@ struct PrefetchCountersTests {
             for case .progress(let number, let finished, let total) in counters.end(
                 UInt64(token), url: "", failed: false)
             {
-                #expect(finished == reported[Int(number)] + 1 && finished <= total)
+                #expect(finished == reported[Int(number)] + 1)
+                #expect(finished <= total)
                 reported[Int(number)] = finished
             }
         }
-        #expect(reported == [5, 1, 3] && counters.tokens.isEmpty)
+        #expect(reported == [5, 1, 3])
+        #expect(counters.tokens.isEmpty)
     }
 }

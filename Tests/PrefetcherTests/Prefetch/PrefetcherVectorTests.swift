@@ -6,7 +6,7 @@ import Testing
 
 @testable import Prefetcher
 
-/// Vectors of SDWebImage 5.21.5's prefetcher that need a manager; docs/sdwebimage.md lists the suite of each.
+/// Vectors of SDWebImage 5.21.5's prefetcher that need a manager; Tests/SDWebImage.md lists the suite of each.
 @Suite(.timeLimit(.minutes(5)))
 struct PrefetcherVectorTests {
     private let harness: ManagerHarness
@@ -70,7 +70,8 @@ struct PrefetcherVectorTests {
         let list = urls("/1.jpg", "/2.jpg")
         _ = await prefetch(list, by: manager)
         let reported = await prefetch(list, by: manager, .refreshCached)
-        #expect(reported.suffix(3) == ["1/2", "2/2", "done 2 0"] && reported.count == 6)
+        #expect(reported.suffix(3) == ["1/2", "2/2", "done 2 0"])
+        #expect(reported.count == 6)
         #expect(list.allSatisfy { harness.stored($0) == other })
         // An unchanged image counts once as well.
         #expect(await prefetch(list, by: manager, .refreshCached).suffix(3) == ["1/2", "2/2", "done 2 0"])
@@ -134,7 +135,8 @@ struct PrefetcherVectorTests {
             }
             for prefetcher in prefetchers { prefetcher.finish() }
         }
-        #expect(loader.maxInFlight <= 6 && loader.begun.count == 7)
+        #expect(loader.maxInFlight <= 6)
+        #expect(loader.begun.count == 7)
         #expect(logs[0].all.sorted() == ["did 0-1 0/0", "did 0-2 0/0", "did 0-3 0/0"])
         #expect(logs[1].all.last == "finish 4 0")
     }

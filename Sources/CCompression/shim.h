@@ -1,0 +1,3 @@
+#include <brotli/decode.h>
+#include <zlib.h>
+#include <zstd.h>

@@ -1,0 +1,139 @@
+internal import ImageModel
+internal import Transcoder
+
+/// Makes the file of an output: at its quality, at the highest one within a limit on bytes, at the lowest one of a
+/// similarity, or in the format, of several, whose file is the smallest.
+///
+/// When the time is over, or would be after one more attempt, the best file found so far counts.
+struct FileSearch {
+    /// What an output is written as.
+    struct Found {
+        let file: EncodedFile
+        let encoding: Encoding
+        var quality: Int?
+        var ssim: Double?
+        /// Whether it is within the limit on bytes, or similar enough.
+        var fits = true
+
+        /// Whether it is the better choice between two formats: similar enough, then smaller; else more similar.
+        func isBetter(than other: Found) -> Bool {
+            if fits != other.fits { return fits }
+            return fits ? file.bytes.count < other.file.bytes.count : (ssim ?? 1) > (other.ssim ?? 1)
+        }
+    }
+
+    private let drawn: any DrawnImage
+    private let output: PlannedOutput
+    private let limits: TranscodeLimits
+    /// The processor time that the image took so far.
+    private let spent: () -> Duration
+
+    init(_ drawn: any DrawnImage, _ output: PlannedOutput, _ limits: TranscodeLimits, spent: @escaping () -> Duration) {
+        self.drawn = drawn
+        self.output = output
+        self.limits = limits
+        self.spent = spent
+    }
+
+    /// - Throws: `TranscodeError` 206, 402.
+    func file() throws(TranscodeError) -> Found {
+        let encoding = output.encoding
+        guard encoding.ssim != nil || !encoding.others.isEmpty else { return try file(encoding) }
+        let similarity: FileSimilarity
+        do throws(CodecFailure) { similarity = try FileSimilarity(drawn, encoding) } catch {
+            throw error.as(.encode, "the variant cannot be compared")
+        }
+        var best: Found?, failure: TranscodeError?
+        for candidate in encoding.all where best == nil && failure == nil || hasTime(for: candidate) {
+            do throws(TranscodeError) {
+                let found = try file(candidate, similarity, smallerThan: best)
+                if best.map(found.isBetter) ?? true { best = found }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        guard let best else { throw failure ?? TranscodeError(.encode, "no format was tried") }
+        return best
+    }
+
+    /// Pixels in place of a file.
+    func rawRGBA() throws(TranscodeError) -> Found {
+        do throws(CodecFailure) { return Found(file: try drawn.rawRGBA(), encoding: output.encoding) } catch {
+            throw error.as(.encode, "the pixels cannot be written")
+        }
+    }
+
+    /// Whether the time suffices to try one more format, by its estimate for the slowest images.
+    private func hasTime(for encoding: Encoding) -> Bool {
+        let nanoseconds = encoding.nanoseconds * encoding.margin * Double(output.drawing.size.area)
+        let estimate = Duration.nanoseconds(Int64(nanoseconds))
+        return spent() < limits.softTime && spent() + estimate <= limits.hardTime
+    }
+
+    /// A file without a similarity.
+    private func file(_ encoding: Encoding) throws(TranscodeError) -> Found {
+        guard let highest = encoding.quality, let maxBytes = encoding.maxBytes else {
+            return Found(file: try attempt(encoding, encoding.quality), encoding: encoding, quality: encoding.quality)
+        }
+        return try search(encoding, highest: highest, isRising: true, smallerThan: nil) {
+            ($0.bytes.count <= maxBytes, nil)
+        }
+    }
+
+    private func file(
+        _ encoding: Encoding, _ similarity: FileSimilarity, smallerThan best: Found?
+    ) throws(TranscodeError) -> Found {
+        guard let highest = encoding.quality, let wanted = encoding.ssim else {
+            return Found(file: try attempt(encoding, nil), encoding: encoding, ssim: 1)
+        }
+        return try search(encoding, highest: highest, isRising: false, smallerThan: best) {
+            (file) throws(CodecFailure) in
+            let value = try similarity.value(file, encoding)
+            return (value >= wanted, value)
+        }
+    }
+
+    /// Tries qualities up to `highest`: for the highest one that fits, else the lowest, when fitting ends with rising
+    /// quality; for the lowest one that fits, else the highest, when it begins. An attempt that fails ends the search.
+    ///
+    /// - Parameter best: the file of another format; a search that cannot find a smaller one ends.
+    private func search(
+        _ encoding: Encoding, highest: Int, isRising: Bool, smallerThan best: Found?,
+        _ measure: (EncodedFile) throws(CodecFailure) -> (fits: Bool, ssim: Double?)
+    ) throws(TranscodeError) -> Found {
+        var search = QualitySearch(highest: highest), longest = Duration.zero
+        var found: Found?
+        while let step = search.next {
+            if search.best != nil && (spent() >= limits.softTime || spent() + longest > limits.hardTime) { break }
+            // The first attempt belongs to the stage that began with drawing.
+            if found != nil { try limits.checkSoftTime(spent()) }
+            let quality = isRising ? step : max(1, highest) + 1 - step, before = spent()
+            let made: Found
+            do throws(TranscodeError) {
+                let file = try attempt(encoding, quality)
+                let measured: (fits: Bool, ssim: Double?)
+                do throws(CodecFailure) { measured = try measure(file) } catch {
+                    throw error.as(.encode, "the \(encoding.format.name) cannot be compared")
+                }
+                made = Found(
+                    file: file, encoding: encoding, quality: quality, ssim: measured.ssim, fits: measured.fits)
+            } catch {
+                if search.best == nil { throw error }
+                break
+            }
+            longest = max(longest, spent() - before)
+            if made.fits || search.best == nil { found = made }
+            search.record(fits: made.fits)
+            // A file of enough similarity would be larger than this one.
+            if let best, best.fits, !made.fits, made.file.bytes.count >= best.file.bytes.count { break }
+        }
+        guard let found else { throw TranscodeError(.encode, "no quality was tried") }
+        return found
+    }
+
+    private func attempt(_ encoding: Encoding, _ quality: Int?) throws(TranscodeError) -> EncodedFile {
+        do throws(CodecFailure) { return try drawn.encoded(encoding, quality: quality) } catch {
+            throw error.as(.encode, "the \(encoding.format.name) cannot be written")
+        }
+    }
+}

@@ -1,0 +1,176 @@
+private import Glibc
+package import ImageModel
+package import Transcoder
+
+/// What a transcoder tells the pool before its reply.
+package protocol PoolEnd: ~Copyable {
+    /// Waits until the pool grants memory for an image.
+    func reserve(_ bytes: Int, for request: ChildRequest) throws(TranscodeError)
+    /// Sends a message.
+    func tell(_ content: ChildMessage.Content, of request: ChildRequest) throws(TranscodeError)
+}
+
+/// The work on one image after another, without the socket and the sandbox around it.
+package struct ImageWork {
+    /// The formats that this machine can write.
+    var writable: WritableFormats
+    /// When the current request began, by `ProcessorClock`.
+    private(set) var started = Duration.zero
+    /// The variants of the current request that a library failed to draw.
+    private(set) var failedDrawings: Set<Int> = []
+    /// The variants of the last request, parsed.
+    private var last: (text: String, variants: [Variant]) = ("[]", [])
+
+    /// Nil when libvips cannot start, which happens once in a process.
+    ///
+    /// - Parameter memoryExit: the exit code of the process when an allocation fails in GLib, which cannot report it.
+    package init?(memoryExit: Int32) {
+        guard VipsLibrary.start(memoryExit: memoryExit) else { return nil }
+        writable = WritableFormats()
+    }
+
+    /// Unblocks the parsers of the given formats that are read on request, and blocks all other such parsers.
+    package func allow(_ formats: Set<ImageFormat>) { VipsLibrary.allow(formats) }
+
+    /// Answers a request that concerns an image.
+    ///
+    /// - Parameters:
+    ///   - descriptors: the source, one output for each variant, the watermarks; the caller closes them.
+    ///   - pool: gets what is to be told before the reply.
+    /// - Throws: `TranscodeError` when nothing can be made.
+    package mutating func perform(
+        _ request: ChildRequest, _ limits: TranscodeLimits, _ descriptors: [Int32], _ reply: inout ChildReply,
+        telling pool: borrowing some PoolEnd & ~Copyable
+    ) throws(TranscodeError) {
+        started = ProcessorClock.now
+        failedDrawings = []
+        let variants = try parsed(request.variants)
+        let count = request.operation == .transcode ? variants.count + 1 + request.watermarks.count : 1
+        guard let source = descriptors.first, descriptors.count == count else {
+            throw TranscodeError(.died, "there are not as many descriptors as variants")
+        }
+        let image = try SourceImage(try SourceFile(descriptor: source), limits), header = image.header
+        reply.header = header
+        guard request.operation != .probe else { return }
+        reply.writable = writable.formats(
+            wanted: Set(
+                variants.flatMap { $0.automatic?.formats ?? [$0.format].compactMap(\.self) }
+                    + [OutputFormat.written(header.format)]))
+        guard request.operation == .transcode else {
+            let chosen = variants.map { $0.drawn(of: header, request.options) }
+            let plan = DecodePlan(
+                header, variants: chosen.compactMap(\.self), scale: request.scale, limits: limits,
+                writable: reply.writable)
+            reply.plan = PlanSummary(plan, header, variants: variants, copies: chosen.map { $0 == nil })
+            return
+        }
+        let outputs = descriptors.dropFirst().prefix(variants.count).map(OutputDescriptor.init)
+        let marks = zip(request.watermarks, descriptors.suffix(request.watermarks.count))
+        let watermarks = WatermarkImages(Dictionary(marks, uniquingKeysWith: { one, _ in one }), limits)
+        try transcode(
+            request, limits, image, zip(variants, outputs).map { (variant: $0, output: $1) }, watermarks, &reply,
+            telling: pool)
+    }
+
+    private mutating func parsed(_ text: String) throws(TranscodeError) -> [Variant] {
+        if text == last.text { return last.variants }
+        var variants: [Variant] = []
+        do throws(VariantError) {
+            guard case .array(let list) = try JSONValue.parse(Array(text.utf8)) else {
+                throw VariantError(path: "$.variants", message: "is no list")
+            }
+            for (index, json) in list.enumerated() {
+                variants.append(try Variant(json, path: "$.variants[\(index)]"))
+            }
+        } catch {
+            throw TranscodeError(.transform, error.description)
+        }
+        last = (text, variants)
+        return variants
+    }
+
+    /// Makes every variant and writes it to its output.
+    ///
+    /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
+    private mutating func transcode(
+        _ request: ChildRequest, _ limits: TranscodeLimits, _ source: consuming SourceImage,
+        _ wanted: [(variant: Variant, output: OutputDescriptor)], _ watermarks: WatermarkImages,
+        _ reply: inout ChildReply, telling pool: borrowing some PoolEnd & ~Copyable
+    ) throws(TranscodeError) {
+        let header = source.header
+        var limits = limits
+        // Only libvips' path has red, green and blue.
+        if request.wantsRawRGBA { limits.allowsPlanes = false }
+        let chosen = wanted.map { $0.variant.drawn(of: header, request.options) }
+        let drawn = wanted.indices.filter { chosen[$0] != nil }
+        let plan = DecodePlan(
+            header, variants: chosen.compactMap(\.self), scale: request.scale, limits: limits,
+            writable: reply.writable)
+        try limits.checkMemory(plan.memoryBytes)
+        try limits.checkTime(plan.decodingTime, "decoding")
+        if plan.memoryBytes > ChildRequest.unreservedBytes { try pool.reserve(plan.memoryBytes, for: request) }
+        // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
+        let image = try decode(&source, plan, watermarks, &reply)
+        try pool.tell(.decoded(header), of: request)
+        var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
+        for index in wanted.indices where chosen[index] == nil {
+            results[index] = copy(source.file, header, to: wanted[index].output)
+        }
+        for (number, index) in drawn.enumerated() {
+            if case .failure(let error) = plan.outputs[number] { results[index] = .failure(error) }
+        }
+        for (index, result) in results { try pool.tell(.finished(index, ChildReply.Outcome(result)), of: request) }
+        var writer = VariantWriter(plan, image, limits, wantsRawRGBA: request.wantsRawRGBA, started: started)
+        for number in plan.encodingOrder {
+            let index = drawn[number]
+            let result = Result { () throws(TranscodeError) in try writer.write(number, to: wanted[index].output) }
+            results[index] = result
+            // Before the next one begins, which may be the end of this process.
+            try pool.tell(.finished(index, ChildReply.Outcome(result)), of: request)
+        }
+        reply.codecTime += writer.codecTime
+        failedDrawings = Set(writer.failedDrawings.map { drawn[$0] })
+        reply.outcomes = wanted.indices.compactMap { results[$0].map(ChildReply.Outcome.init) }
+        if request.wantsDigest { reply.digest = try? image.digest() }
+    }
+
+    private func decode(
+        _ source: inout SourceImage, _ plan: DecodePlan, _ watermarks: WatermarkImages, _ reply: inout ChildReply
+    ) throws(TranscodeError) -> any DecodedImage {
+        let format = source.header.format
+        // Also of an image that cannot be decoded.
+        let began = ProcessorClock.now
+        defer { reply.codecTime = ProcessorClock.now - began }
+        do throws(CodecFailure) {
+            switch plan.path {
+            case .planes: return try PlanarDecodedImage(plan, &source, watermarks)
+            case .libvips: return try LibvipsDecodedImage(plan, source, watermarks)
+            }
+        } catch {
+            throw error.as(.undecodable, "the \(format.name) cannot be decoded")
+        }
+    }
+
+    /// An animation is not transformed by default: as in SDWebImage, the variant gets the original's bytes.
+    private func copy(
+        _ file: borrowing SourceFile, _ header: SourceHeader, to output: OutputDescriptor
+    ) -> Result<TranscodedVariant, TranscodeError> {
+        let bytes = file.bytes
+        do throws(TranscodeError) {
+            if let original = file.original() {
+                let result = original.withUnsafeBytes { bytes in
+                    Result { () throws(TranscodeError) in try output.write(bytes) }
+                }
+                try result.get()
+            } else {
+                try output.write(bytes)
+            }
+        } catch {
+            return .failure(error)
+        }
+        let size = header.uprightSize
+        return .success(
+            TranscodedVariant(
+                format: header.format, width: size.width, height: size.height, bytes: bytes.count, copied: true))
+    }
+}

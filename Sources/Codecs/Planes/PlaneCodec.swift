@@ -1,0 +1,33 @@
+internal import ImageModel
+
+/// How a format is decoded to planes and encoded from them, without libvips.
+struct PlaneCodec: Sendable {
+    /// Reads the header of a file, which must outlive the reader; nil when it cannot be decoded to planes, which are
+    /// still and of 8 bits.
+    let open: @Sendable (UnsafeRawBufferPointer) -> (any PlaneReader & ~Copyable)?
+    /// Nil when the format is not written from planes.
+    var encoder: Encoder?
+
+    struct Encoder: Sendable {
+        /// The chroma that a file of a quality has.
+        let chroma: @Sendable (_ settings: EncoderOptions?, _ quality: Int) -> PlanarImage.Chroma
+        /// The bytes of its luma and chroma.
+        let range: PlanarImage.Range
+        /// Encodes an image with that chroma and range, or a grey one, without metadata, with the settings of `VipsCodec`.
+        let encode:
+            @Sendable (_ image: PlanarImage, _ settings: EncoderOptions?, _ quality: Int) throws(CodecFailure) ->
+                EncodedFile
+    }
+
+    static let all: [ImageFormat: PlaneCodec] = [.jpeg: .jpeg, .png: .png, .webp: .webp]
+}
+
+extension Encoding {
+    /// The chroma that it is written with from planes, at the highest quality that is tried.
+    var chroma: PlanarImage.Chroma {
+        PlaneCodec.all[format]?.encoder?.chroma(options, quality ?? 0) ?? .subsampled420
+    }
+
+    /// The bytes of luma and chroma that it is written with from planes.
+    var range: PlanarImage.Range { PlaneCodec.all[format]?.encoder?.range ?? .full }
+}

@@ -1,0 +1,99 @@
+private import CPlanes
+private import Glibc
+internal import ImageModel
+
+/// One plane of 8-bit samples. Its creator writes it once; after that it is shared and only read.
+///
+/// The stride is a multiple of the vector registers. Rows repeat their last sample up to a multiple of JPEG's blocks,
+/// but for planes in limited range.
+final class SamplePlane {
+    /// The size in whole samples.
+    let width, height: Int
+    /// The size of the image in these samples: an image of odd size ends within its last sample of chroma.
+    let exactWidth, exactHeight: Double
+    /// The bytes for black and white.
+    let range: SampleRange
+    /// Bytes from one row to the next.
+    let stride: Int
+    /// The first row.
+    let start: UnsafeMutablePointer<UInt8>
+
+    /// Allocates a plane; its samples are undefined.
+    ///
+    /// - Parameters:
+    ///   - columns, rows: the space that the creator needs, when that is more than the size.
+    /// - Throws: `CodecFailure` when there is no memory.
+    init(
+        width: Int, height: Int, exactWidth: Double, exactHeight: Double, columns: Int = 0, rows: Int = 0,
+        range: SampleRange = .full
+    ) throws(CodecFailure) {
+        let alignment = Int(larder_row_alignment)
+        var stride = (max(width, columns) + alignment - 1) / alignment * alignment
+        // Otherwise the samples of a column would share few lines of the processor's cache: a quarter slower.
+        if stride % 4096 == 0 { stride += alignment }
+        guard let memory = aligned_alloc(alignment, stride * max(height, rows)) else { throw CodecFailure.memory }
+        (self.width, self.height, self.exactWidth, self.exactHeight) = (width, height, exactWidth, exactHeight)
+        (self.stride, self.range) = (stride, range)
+        start = memory.assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// Allocates a plane for an image of `size`.
+    ///
+    /// - Parameter factor: pixels per sample in each direction.
+    convenience init(_ size: PixelSize, factor: Int = 1, range: SampleRange = .full) throws(CodecFailure) {
+        try self.init(
+            width: (size.width + factor - 1) / factor, height: (size.height + factor - 1) / factor,
+            exactWidth: Double(size.width) / Double(factor), exactHeight: Double(size.height) / Double(factor),
+            range: range)
+    }
+
+    deinit { free(start) }
+
+    func row(_ y: Int) -> UnsafeMutablePointer<UInt8> { start + y * stride }
+
+    /// The chroma of a grey image of `size`.
+    ///
+    /// - Parameter factor: pixels per sample in each direction.
+    static func neutral(_ size: PixelSize, factor: Int, _ range: SampleRange) throws(CodecFailure) -> SamplePlane {
+        let plane = try SamplePlane(size, factor: factor, range: range)
+        plane.start.update(repeating: 128, count: plane.stride * plane.height)
+        return plane
+    }
+
+    /// Writes what a table has for each sample into a plane of the same size, which may be this one.
+    func map(_ table: [UInt8], into target: SamplePlane) {
+        table.withUnsafeBufferPointer { table in
+            for y in 0..<height {
+                let from = row(y), to = target.row(y)
+                for x in 0..<width { to[x] = table[Int(from[x])] }
+            }
+        }
+    }
+
+    /// Repeats the last sample of every row up to the end of its block.
+    func padEdges() {
+        let end = (width + 7) / 8 * 8
+        guard end > width else { return }
+        for y in 0..<height {
+            let row = start + y * stride
+            for x in width..<end { row[x] = row[width - 1] }
+        }
+    }
+
+    func transposed() throws(CodecFailure) -> SamplePlane {
+        let result = try SamplePlane(
+            width: height, height: width, exactWidth: exactHeight, exactHeight: exactWidth, range: range)
+        // In tiles, so that both sides stay in the processor's cache.
+        let side = 16
+        for top in Swift.stride(from: 0, to: height, by: side) {
+            for left in Swift.stride(from: 0, to: width, by: side) {
+                for x in left..<min(left + side, width) {
+                    let column = start + x, row = result.start + x * result.stride
+                    for y in top..<min(top + side, height) { row[y] = column[y * stride] }
+                }
+            }
+        }
+        result.padEdges()
+        return result
+    }
+}

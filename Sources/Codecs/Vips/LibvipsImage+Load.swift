@@ -1,0 +1,95 @@
+private import CVips
+internal import ImageModel
+internal import Transcoder
+
+extension LibvipsImage {
+    /// Opens an image of a known format; no pixel is read yet. `bytes` must outlive the image.
+    ///
+    /// - Parameters:
+    ///   - shrink: libjpeg's shrink factor while it decodes, 1, 2, 4 or 8; other formats ignore it.
+    ///   - frames: how many frames of a GIF or WebP, one below another; -1 for all.
+    /// - Throws: `CodecFailure`, also for a format without a loader.
+    init(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer, shrink: Int = 1, frames: Int = 1) throws(CodecFailure)
+    {
+        guard let codec = VipsCodec.all[format] else { throw CodecFailure(message: "there is no loader") }
+        let options = codec.loadOptions(shrink, frames)
+        let loaded = try LibvipsImage { larder_load(codec.loader, bytes.baseAddress, bytes.count, options, $0) }
+        if let description = loaded.bytes("icc-profile-data").flatMap({ codec.namedColor?($0) }) {
+            self = try loaded.described(ColorDescription.Source(description: description, isBeforeProfile: true))
+            return
+        }
+        guard let source = codec.color?(bytes) else {
+            self = loaded
+            return
+        }
+        self = try loaded.described(source)
+    }
+
+    /// Opens a file that this process has written, also of a format whose parser is blocked for other files.
+    init(written format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(CodecFailure) {
+        let codec = VipsCodec.all[format]
+        let isBlocked = codec?.blockedParser != nil && !VipsLibrary.allows(codec?.loader)
+        guard isBlocked, let parser = codec?.blockedParser else {
+            try self.init(format, bytes)
+            return
+        }
+        vips_operation_block_set(parser, 0)
+        defer { vips_operation_block_set(parser, 1) }
+        try self.init(format, bytes)
+    }
+
+    /// With straight alpha, and with the profile that a description amounts to unless that is sRGB.
+    private func described(_ source: ColorDescription.Source) throws(CodecFailure) -> LibvipsImage {
+        let straight = source.isPremultiplied && hasAlpha
+        let image = straight ? try roundedStraight().asFormat(of: self) : try copy()
+        let field = "icc-profile-data"
+        guard let description = source.description, source.isBeforeProfile || !hasField(field) else { return image }
+        vips_image_remove(image.pointer, field)
+        if !description.isSRGB, let profile = description.profile(isGrey: bands < 3) {
+            vips_image_set_blob_copy(image.pointer, field, profile, profile.count)
+        }
+        return image
+    }
+
+    /// The header of the opened image, but for what is said of planes.
+    ///
+    /// - Throws: `CodecFailure` for an animated PNG that is cut or whose frames are not sound.
+    func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(CodecFailure) -> SourceHeader {
+        var header = SourceHeader(
+            format: format, width: size.width, height: size.height, orientation: orientation(format),
+            hasAlpha: hasAlpha, isInterlaced: hasField("jpeg-multiscan") || hasField("interlaced"))
+        if format == .gif, !hasAlpha { header.hasAlpha = GIFCoverage(bytes, canvas: size).hasHoles }
+        if case .all = format.frames, frames > 1 {
+            header.frames = frames
+            let plays = integer("loop") ?? 0, addsFirstPlay = VipsCodec.all[format]?.addsFirstPlay == true
+            header.loopCount = FrameTiming.loopCount(plays, addsFirstPlay: addsFirstPlay)
+            header.hasLoopBlock = addsFirstPlay && plays != 1
+            header.frameMilliseconds = FrameTiming.milliseconds(integers("delay"), frames: header.frames)
+        }
+        if format == .png, let animation = try PNGAnimation(bytes) {
+            header.frames = animation.frames.count
+            header.loopCount = animation.loopCount
+            header.frameMilliseconds = FrameTiming.milliseconds(animation.frames.map(\.seconds))
+            header.hasAlpha = hasAlpha || animation.clearsCanvas
+        }
+        // Only frames of the size of the still, which the plan is made for.
+        if format == .avif, let sequence = AVIFSequence(bytes), sequence.size == size {
+            header.frames = sequence.seconds.count
+            header.frameMilliseconds = FrameTiming.milliseconds(sequence.seconds)
+            header.hasAlpha = hasAlpha || sequence.hasAlpha
+        }
+        if let count = format.countedFrames?(bytes) { header.frames = count }
+        if header.frames > SourceHeader.frameLimit { header.frameMilliseconds = [] }
+        header.hasOwnProfile = !isCMYK && profileToApply.flatMap(ICCProfile.space) == "RGB "
+        return header
+    }
+
+    /// From EXIF, else from XMP; libheif has already rotated its images.
+    private func orientation(_ format: ImageFormat) -> Int {
+        if hasField("orientation") {
+            let value = Int(vips_image_get_orientation(pointer))
+            return (1...8).contains(value) ? value : 1
+        }
+        return format.hasXMPOrientation ? bytes("xmp-data").flatMap(XMPOrientation.read) ?? 1 : 1
+    }
+}

@@ -1,0 +1,134 @@
+internal import ImageModel
+
+/// libvips' operations for a format. Options are written as on libvips' command line.
+struct VipsCodec: Sendable {
+    /// `jpegload_buffer`.
+    let loader: String
+    /// The loader's options for a shrink factor and a number of frames, -1 for all.
+    var loadOptions: @Sendable (_ shrink: Int, _ frames: Int) -> String = { _, _ in "" }
+    /// The class of a parser that is blocked unless the format is accepted.
+    var blockedParser: String?
+    /// What the file says about its colours besides a profile, which libvips does not read.
+    var color: (@Sendable (UnsafeRawBufferPointer) -> ColorDescription.Source?)?
+    /// What a profile that the codec made means, where it would be drawn wrongly.
+    var namedColor: (@Sendable ([UInt8]) -> ColorDescription?)?
+    /// What must change in a file before libvips reads it.
+    var repair: (@Sendable (UnsafeRawBufferPointer) -> [FileEdit])?
+    /// Whether libvips counts the first play, which the file does not.
+    var addsFirstPlay = false
+    /// nil when the format is not written.
+    var saver: Saver?
+
+    struct Saver: Sendable {
+        /// `jpegsave_buffer`.
+        let operation: String
+        var lowestQuality = 0
+        /// The options for a quality; `strip` is true when no metadata is kept.
+        let options: @Sendable (_ quality: Int, _ strip: Bool, _ settings: EncoderOptions?, _ frames: Int) -> String
+        /// Whether the encoder starts threads of its own.
+        var startsThreads = false
+        /// The PNG keyword under which libvips writes a field of EXIF; nil when it writes EXIF itself.
+        var textKeywords: [String: String] = [:]
+        /// Removes metadata that libvips writes by itself; nil when the file is not sound.
+        var clean: (@Sendable (UnsafeRawBufferPointer, KeptMetadata) -> [UInt8]?)?
+    }
+
+    static let all: [ImageFormat: VipsCodec] = [
+        .jpeg: VipsCodec(
+            loader: "jpegload_buffer", loadOptions: { shrink, _ in "shrink=\(shrink)" },
+            // 4:2:0 below quality 90, 4:4:4 from there on.
+            saver: Saver(
+                operation: "jpegsave_buffer", lowestQuality: 1,
+                options: { quality, strip, settings, _ in
+                    "Q=\(quality),optimize_coding=\(settings?.optimizeCoding ?? true),strip=\(strip)"
+                        + ",interlace=\(settings?.progressive ?? false)" + subsampling(settings)
+                })),
+        .png: VipsCodec(
+            loader: "pngload_buffer", color: PNGColor.read, repair: PNGRepair.edits,
+            saver: Saver(
+                operation: "pngsave_buffer",
+                options: { _, strip, settings, _ in
+                    "compression=\(settings?.compression ?? 6),strip=\(strip)"
+                        + ",interlace=\(settings?.progressive ?? false)" + palette(settings)
+                },
+                // libvips 8.14.1 writes no EXIF into a PNG.
+                textKeywords: ["exif-ifd0-Copyright": "Copyright", "exif-ifd0-Artist": "Author"])),
+        .gif: VipsCodec(
+            loader: "gifload_buffer", loadOptions: { "n=\($1)" }, addsFirstPlay: true,
+            // For frames effort 5 takes 60 % of the time of effort 7, for 1 % more bytes and 0.1 dB less.
+            saver: Saver(
+                operation: "gifsave_buffer",
+                options: { "effort=\($2?.effort ?? ($3 > 1 ? 5 : 7)),strip=true" })),
+        .webp: VipsCodec(
+            loader: "webpload_buffer", loadOptions: { "n=\($1)" },
+            // libvips 8.14.1 ignores `strip` here and writes EXIF of its own.
+            saver: Saver(
+                operation: "webpsave_buffer",
+                options: { quality, _, settings, _ in
+                    "Q=\(quality),effort=\(settings?.effort ?? 4)"
+                        + (settings?.lossless == true ? ",lossless=true" : "")
+                        + (settings?.nearLossless == true ? ",near_lossless=true" : "")
+                },
+                clean: {
+                    WebPContainer.withoutMetadata(
+                        $0, keepingEXIF: !$1.exif.isEmpty, keepingICC: $1.profile != nil)
+                })),
+        // The primary image. Effort 1 is AV1's speed 8 and takes a tenth of the default's time.
+        .avif: VipsCodec(
+            loader: "heifload_buffer", color: HEIFColor.read, repair: HEIFRepair.edits,
+            saver: heifSaver("av1", defaultEffort: 1)),
+        .heic: VipsCodec(
+            loader: "heifload_buffer", color: HEIFColor.read, repair: HEIFRepair.edits,
+            saver: heifSaver("hevc", defaultEffort: 4)),
+        .heif: VipsCodec(loader: "heifload_buffer", color: HEIFColor.read, repair: HEIFRepair.edits),
+        .tiff: VipsCodec(
+            loader: "tiffload_buffer", blockedParser: "VipsForeignLoadTiff",
+            saver: Saver(
+                operation: "tiffsave_buffer",
+                options: { _, strip, settings, _ in
+                    "compression=\((settings?.tiffCompression ?? .lzw).rawValue),predictor=horizontal,strip=\(strip)"
+                })),
+        // With effort 5 files have the size and the error of effort 7 after half of its time; without loss effort 3
+        // takes a tenth of the time of 7 for 5 % more bytes.
+        .jxl: VipsCodec(
+            loader: "jxlload_buffer", blockedParser: "VipsForeignLoadJxl", namedColor: JPEGXLColor.read,
+            // libvips 8.14.1 computes a distance that libjxl refuses from a lower quality.
+            saver: Saver(
+                operation: "jxlsave_buffer", lowestQuality: 5,
+                options: { quality, strip, settings, _ in
+                    let lossless = settings?.lossless == true
+                    return "Q=\(quality),effort=\(settings?.effort ?? (lossless ? 3 : 5)),strip=\(strip)"
+                        + (lossless ? ",lossless=true" : "")
+                },
+                startsThreads: true)),
+        // One pixel per unit. Without `unlimited`, so that libxml2 refuses entities that grow.
+        .svg: VipsCodec(
+            loader: "svgload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadSvg"),
+        // The first page, one pixel per point, on white.
+        .pdf: VipsCodec(
+            loader: "pdfload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadPdf"),
+    ]
+
+    private static func heifSaver(_ codec: String, defaultEffort: Int) -> Saver {
+        Saver(
+            operation: "heifsave_buffer", lowestQuality: 1,
+            options: { quality, strip, settings, _ in
+                "Q=\(quality),compression=\(codec),effort=\(settings?.effort ?? defaultEffort),bitdepth=8,strip=\(strip)"
+                    + subsampling(settings)
+            },
+            startsThreads: true)
+    }
+
+    private static func subsampling(_ settings: EncoderOptions?) -> String {
+        switch settings?.chromaSubsampling {
+        case nil: ""
+        case .half: ",subsample_mode=on"
+        case .full: ",subsample_mode=off"
+        }
+    }
+
+    private static func palette(_ settings: EncoderOptions?) -> String {
+        guard settings?.palette == true else { return "" }
+        return ",palette=true,bitdepth=\((settings?.colors ?? 256).trailingZeroBitCount)"
+    }
+}

@@ -1,0 +1,80 @@
+package import Terminal
+
+/// A program: its commands, grouped and ordered as the help lists them, and what they have in common.
+package struct CommandTable: Sendable {
+    /// Commands under a title of the help.
+    package typealias Group = (title: String, commands: [Command])
+
+    /// The name by which a user starts the program.
+    package let program: String
+    package let version: String
+    /// What the program does, after its name in the help.
+    package let summary: String
+    /// What the man page of the program says that it does; a short one, and a sentence.
+    package let description: (short: String, long: String)
+    package let groups: [Group]
+    package let all: [Command]
+    /// The options that users need most, in this order of need.
+    package let usualOptions: [String]
+    /// Options that the help shows under a title of their own.
+    package let subjects: [OptionGroup]
+    /// The settings of the configuration files.
+    package let settings: SettingTable
+    /// The variables that are settings.
+    package let variables: Set<String>
+
+    /// - Parameter variables: those that are settings besides the variables of options.
+    package init(
+        program: String, version: String, summary: String, description: (short: String, long: String),
+        groups: [Group], usualOptions: [String] = [], subjects: [OptionGroup] = [], settings: SettingTable = .none,
+        variables: Set<String> = []
+    ) {
+        self.program = program
+        self.version = version
+        self.summary = summary
+        self.description = description
+        self.groups = groups
+        self.usualOptions = usualOptions
+        self.subjects = subjects
+        self.settings = settings
+        all = groups.flatMap(\.commands)
+        self.variables = Set((all.flatMap(\.options) + Self.commonOptions.prefix(1)).map(\.variable)).union(variables)
+    }
+
+    package static let commonOptions = [
+        Option("json", "print results as JSON, one object a line"),
+        Option(
+            "config", .value("FILE"),
+            "the configuration file; default: /etc/larder/larder.toml, then LARDER_HOME/larder.toml"),
+        Option("help", short: "h", "show this help"),
+        Option("help-all", "show this help with all options"),
+    ]
+
+    /// The command that `words` begin with, and the words after it. `--json` may precede the command.
+    ///
+    /// - Throws: wrong usage, naming the word that is not a command.
+    package func find(_ words: [[UInt8]]) throws(CommandError) -> (Command, [[UInt8]]) {
+        let leading = words.prefix { $0 == Array("--json".utf8) }
+        let words = words.dropFirst(leading.count)
+        let text = words.map { String(decoding: $0, as: UTF8.self) }
+        let matching = all.filter { text.starts(with: $0.words) }
+        if let command = matching.max(by: { $0.words.count < $1.words.count }) {
+            return (command, Array(leading) + words.dropFirst(command.words.count))
+        }
+        let family = all.filter { $0.words.count > 1 && $0.words.first == text.first }
+        if let first = text.first, !family.isEmpty {
+            let choices = family.map { $0.words[1] }
+            let question = text.dropFirst().first.map { NearestWord.question($0, among: choices, prefix: "\(first) ") }
+            throw .usage("'\(program) \(first)' needs one of: \(choices.joined(separator: ", "))\(question ?? "")")
+        }
+        if let option = text.first, option.hasPrefix("-") {
+            throw .usage("'\(option)' precedes the command: \(program) COMMAND [OPTION]... [ARGUMENT]...")
+        }
+        throw .usage("\(unknown(text.first ?? "")); '\(program) help' lists the commands")
+    }
+
+    /// What is wrong with a word that is not a command.
+    package func unknown(_ word: String) -> String {
+        "'\(word)' is not a command" + NearestWord.question(word, among: all.map { $0.words[0] } + ["help", "version"])
+    }
+}

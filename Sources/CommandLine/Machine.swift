@@ -1,0 +1,24 @@
+import FoundationEssentials
+import Glibc
+
+/// The machine and the limits of this process.
+package enum Machine {
+    /// Cores that this process may use, at least 1.
+    package static var cores: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
+
+    package static var host: String { ProcessInfo.processInfo.hostName }
+
+    /// The soft limit of open files.
+    package static var openFiles: Int {
+        var limit = rlimit()
+        return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
+    }
+
+    /// Raises the soft limit of open files to the hard one: a slot needs a connection, a body and its variants.
+    package static func allowOpenFiles() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}

@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Glibc
+package import Terminal
+
+/// Finds and runs the commands of a program; an error becomes one line and an exit code.
+package struct Program: Sendable {
+    package let table: CommandTable
+    /// The command that prints what is wrong with the settings itself.
+    package let settingsCommand: [String]
+    /// Called with a command and its words before they are parsed.
+    package let willParse: @Sendable (Command, [String], [String: String]) -> Void
+    /// Called with a command and its arguments before it runs.
+    package let willRun: @Sendable (Command, Arguments) -> Void
+    /// What to do about the error of a command; nil when there is nothing to say.
+    package let remedy: @Sendable (any Error, Command, Arguments) async -> String?
+
+    package init(
+        _ table: CommandTable, settingsCommand: [String] = [],
+        willParse: @escaping @Sendable (Command, [String], [String: String]) -> Void = { _, _, _ in },
+        willRun: @escaping @Sendable (Command, Arguments) -> Void = { _, _ in },
+        remedy: @escaping @Sendable (any Error, Command, Arguments) async -> String? = { _, _, _ in nil }
+    ) {
+        self.table = table
+        self.settingsCommand = settingsCommand
+        self.willParse = willParse
+        self.willRun = willRun
+        self.remedy = remedy
+    }
+
+    /// Runs the command of the process's arguments and ends the process.
+    package func main() async -> Never {
+        StandardDescriptors.hold()
+        signal(SIGPIPE, SIG_IGN)
+        // A file over the process's size limit is then an error of its store.
+        signal(SIGXFSZ, SIG_IGN)
+        Machine.allowOpenFiles()
+        let words = Array(Self.words.dropFirst())
+        let code = await run(words, environment: ProcessInfo.processInfo.environment)
+        if let failure = Console.failure {
+            Console.report(failure, asJSON: false, program: table.program)
+            exit(max(code.rawValue, ExitCode.failed.rawValue))
+        }
+        exit(code.rawValue)
+    }
+
+    /// Runs the command of `words` and prints the error that ends it.
+    package func run(_ words: [[UInt8]], environment: [String: String]) async -> ExitCode {
+        do throws(CommandError) {
+            return try await perform(words, environment: environment)
+        } catch {
+            let isJSON = Self.wantsJSON(words.map { String(decoding: $0, as: UTF8.self) }, environment)
+            Console.report(error, asJSON: isJSON, program: table.program)
+            return error.exit
+        }
+    }
+
+    /// Runs the command of `words`.
+    ///
+    /// - Throws: the error that ends it, which is not printed.
+    package func perform(_ words: [[UInt8]], environment: [String: String]) async throws(CommandError) -> ExitCode {
+        let text = words.map { String(decoding: $0, as: UTF8.self) }
+        if let page = try HelpPage(for: text, of: table) {
+            do { Console.write(try page.text(json: Self.wantsJSON(text, environment))) } catch {
+                throw CommandError(error)
+            }
+            return .done
+        }
+        let (command, rest) = try table.find(words)
+        willParse(command, text, environment)
+        let arguments = try arguments(rest, of: command, environment)
+        willRun(command, arguments)
+        if command.words != settingsCommand {
+            try arguments.file?.check()
+            noteMisspelt(environment)
+        }
+        do {
+            return try await command.run(arguments)
+        } catch {
+            guard let remedy = await remedy(error, command, arguments) else { throw CommandError(error) }
+            throw CommandError(error).adding(remedy)
+        }
+    }
+
+    /// Whether `--json` is among the words; read before parsing, because errors of the parser are JSON, too.
+    private static func wantsJSON(_ words: [String], _ environment: [String: String]) -> Bool {
+        words.prefix { $0 != "--" }.contains("--json") || Arguments.isSet("LARDER_JSON", in: environment)
+    }
+
+    /// The words of the process's command line as bytes; Swift's list of arguments replaces invalid UTF-8.
+    package static var words: [[UInt8]] {
+        // Swift finds no argument when a preloaded library has changed the environment, as libfaketime does.
+        guard Swift.CommandLine.argc > 0 else {
+            let line = (try? Data(contentsOf: URL(filePath: "/proc/self/cmdline"))) ?? Data()
+            // Each word ends with a zero byte.
+            return line.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { Array($0) }
+        }
+        return (0..<Int(Swift.CommandLine.argc)).compactMap { index in
+            Swift.CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+        }
+    }
+
+    private func arguments(
+        _ words: [[UInt8]], of command: Command, _ environment: [String: String]
+    ) throws(CommandError) -> Arguments {
+        var arguments: Arguments
+        do throws(CommandError) {
+            arguments = try Arguments(
+                words, options: command.options + CommandTable.commonOptions, environment: environment)
+        } catch {
+            noteMisspelt(environment)
+            throw error.of(command.name)
+        }
+        if command.operands.isEmpty, let operand = arguments.operandBytes.first {
+            throw .usage(
+                "\(command.name): '\(String(decoding: operand, as: UTF8.self))': the command takes no arguments")
+        }
+        arguments.file = try ConfigurationFile(arguments, of: table.settings)
+        return arguments
+    }
+
+    private func noteMisspelt(_ environment: [String: String]) {
+        MisspeltVariables.notes(environment, of: table).forEach { Console.note("\(table.program): \($0)") }
+    }
+}

@@ -1,0 +1,204 @@
+import CommandLine
+import JobQueue
+import Reports
+import Terminal
+
+/// The commands that change batches, jobs and queues.
+extension Command {
+    static let cancel = Command(
+        words: ["cancel"], operands: "[BATCH]",
+        summary: "Cancel a batch, one job, or all jobs of an origin, a form of URL, an error or an age",
+        discussion: """
+            BATCH is a name or a number. All open items of the batch finish at once as skipped (SDWebImageErrorDomain
+            2002). A job that another batch also needs continues; a running job is cancelled by its worker within a
+            second, with 500 workers or more within two.
+            --job cancels one job for all batches and prints whether it is cancelled, will be stopped or is complete.
+            Without either, --origin, --url, --error and --older-than cancel all jobs that meet these conditions, each for
+            every batch that has it.
+            """,
+        examples: [
+            "larder cancel spring", "larder cancel --job 17",
+            "larder cancel --origin https://images.example.com --older-than 2d --dry-run",
+        ],
+        options: [ControlTarget.jobOption] + JobFilterOptions.options(since: "were enqueued") + [
+            Settings.databaseOption
+        ]
+    ) { arguments in
+        let filter = try JobFilterOptions.filter(arguments), isDryRun = arguments.flag("dry-run")
+        if !filter.isEmpty {
+            try ControlTarget.none(arguments, of: "cancel", or: ControlTarget.jobOption)
+            let jobs = try await Settings(arguments).openQueue().producer.cancel(filter, isDryRun: isDryRun)
+            return try show("cancelled", jobs, "job", arguments)
+        }
+        guard !isDryRun else { throw JobFilterOptions.missing(of: "cancel") }
+        let target = try ControlTarget.required(arguments, of: "cancel", or: ControlTarget.jobOption)
+        guard let number = target.job else {
+            return try await change(target.name, arguments) { queue, batch in
+                let items = try await queue.producer.cancel(batch)
+                return (["cancelled": items], "\(items.counted("item")) cancelled, ")
+            }
+        }
+        let answer = try await Settings(arguments).openQueue().producer.cancel(job: number).rawValue
+        try Console.show(["job": number, "result": answer], arguments, "job \(number): \(answer)")
+        return .done
+    }
+
+    static let pause = Command(
+        words: ["pause"], operands: "[BATCH]",
+        summary: "Pause a batch, or a queue",
+        discussion: "Its jobs are no longer claimed. Running jobs continue, and URLs can still be enqueued.",
+        examples: ["larder pause spring", "larder pause --queue default"],
+        options: [ControlTarget.queueOption, Settings.databaseOption]
+    ) { arguments in
+        try await setPaused(true, arguments)
+    }
+
+    static let resume = Command(
+        words: ["resume"], operands: "[BATCH]",
+        summary: "Resume a paused batch, or a paused queue",
+        examples: ["larder resume spring", "larder resume --queue default"],
+        options: [ControlTarget.queueOption, Settings.databaseOption]
+    ) { arguments in
+        try await setPaused(false, arguments)
+    }
+
+    static let retry = Command(
+        words: ["retry"], operands: "[BATCH]",
+        summary: "Retry the failed items of a batch or of all, or one job",
+        discussion: """
+            Each failed URL, blocked ones included, becomes a new job with all its attempts, which passes the blocks by
+            failures (RetryFailed) and not those by an operator. --origin, --url, --error and --older-than take only
+            failures that meet these conditions, in all batches if BATCH is missing. --job also makes a scheduled job
+            ready at once, and a job suspended as crashed ready again.
+            """,
+        examples: [
+            "larder retry spring", "larder retry spring --error 'SDWebImageErrorDomain 2001'", "larder retry --job 17",
+            "larder retry --url 'https://images.example.com/new/*' --dry-run",
+        ],
+        options: [ControlTarget.jobOption] + JobFilterOptions.options(since: "failed") + [Settings.databaseOption]
+    ) { arguments in
+        let filter = try JobFilterOptions.filter(arguments), isDryRun = arguments.flag("dry-run")
+        guard
+            let target = try filter.isEmpty
+                ? ControlTarget.required(arguments, of: "retry", or: ControlTarget.jobOption)
+                : ControlTarget.optional(arguments, of: "retry", or: ControlTarget.jobOption)
+        else {
+            let items = try await Settings(arguments).openQueue().producer.retryFailed(filter, isDryRun: isDryRun)
+            return try show("retried", items, "item", arguments)
+        }
+        guard target.job == nil || filter.isEmpty && !isDryRun else {
+            throw CommandError.usage("retry: --job excludes \(JobFilterOptions.names)")
+        }
+        guard let number = target.job else {
+            return try await change(target.name, arguments) { queue, batch in
+                let items = try await queue.producer.retryFailed(filter, of: batch, isDryRun: isDryRun)
+                return (
+                    ["retried": items, "dryRun": isDryRun],
+                    "\(items.counted("item")) \(isDryRun ? "would be " : "")retried, "
+                )
+            }
+        }
+        let later = try await Settings(arguments).openQueue().producer.retry(job: number)
+        try Console.show(
+            ["job": number, "retriedAs": later], arguments,
+            later == number ? "job \(number) is ready" : "job \(number) is retried as job \(later)")
+        return .done
+    }
+
+    /// Prints how many jobs or items of all batches a command has changed, or would.
+    private static func show(
+        _ done: String, _ count: Int, _ noun: String, _ arguments: Arguments
+    ) throws -> ExitCode {
+        let isDryRun = arguments.flag("dry-run")
+        try Console.show(
+            [done: count, "dryRun": isDryRun], arguments,
+            "\(count.counted(noun)) \(isDryRun ? "would be " : "")\(done)")
+        return .done
+    }
+
+    static let discard = Command(
+        words: ["discard"], operands: "BATCH",
+        summary: "Discard the failed items of a batch",
+        discussion:
+            "They are no longer listed by 'larder report' or retried by 'larder retry'. The counts of the batch stay.",
+        examples: ["larder discard spring"],
+        options: [Settings.databaseOption]
+    ) { arguments in
+        try await change(try arguments.operand("BATCH", of: "discard"), arguments) { queue, batch in
+            let items = try await queue.producer.discardFailed(of: batch)
+            return (["discarded": items], "\(items.counted("failed item")) discarded, ")
+        }
+    }
+
+    static let prioritize = Command(
+        words: ["prioritize"], operands: "BATCH P",
+        summary: "Change the priority of a batch's open jobs, 0 first to 9 last",
+        discussion: "The priority of a job that another batch also needs is only raised.",
+        examples: ["larder prioritize spring 0"],
+        options: [Settings.databaseOption]
+    ) { arguments in
+        let operands = try arguments.operands()
+        guard operands.count == 2, !operands[0].isEmpty else {
+            throw CommandError.usage("prioritize: BATCH and a priority from 0 to 9 are required")
+        }
+        guard let priority = Int(operands[1]), (0...9).contains(priority) else {
+            throw CommandError.usage("prioritize: '\(operands[1])' is not a priority from 0 to 9")
+        }
+        return try await change(operands[0], arguments) { queue, batch in
+            let jobs = try await inPortions(of: PostgresJobQueue.Producer.reprioritizePortion) {
+                try await queue.producer.reprioritize(batch, to: priority)
+            }
+            return (["priority": priority, "jobs": jobs], "priority \(priority) for \(jobs.counted("job")), ")
+        }
+    }
+
+    private static func setPaused(_ isPaused: Bool, _ arguments: Arguments) async throws -> ExitCode {
+        let command = isPaused ? "pause" : "resume"
+        let target = try ControlTarget.required(arguments, of: command, or: ControlTarget.queueOption)
+        guard case .queue(let name) = target else {
+            return try await change(target.name, arguments) { queue, batch in
+                if isPaused { try await queue.producer.pause(batch) } else { try await queue.producer.resume(batch) }
+                return ([:], "")
+            }
+        }
+        let queue = try await Settings(arguments).openQueue()
+        if isPaused {
+            try await queue.operations.pause(queue: name)
+        } else {
+            try await queue.operations.resume(queue: name)
+        }
+        try Console.show(
+            ["queue": name, "paused": isPaused], arguments, "queue \(name): \(isPaused ? "paused" : "resumed")")
+        return .done
+    }
+
+    /// Changes the batch `name` and prints its new state.
+    ///
+    /// - Parameter body: makes the change; returns its counts as JSON fields and as text.
+    private static func change(
+        _ name: String, _ arguments: Arguments,
+        _ body: (PostgresJobQueue, BatchReference) async throws -> (fields: JSONObject, text: String)
+    ) async throws -> ExitCode {
+        let queue = try await Settings(arguments).openQueue()
+        let batch = try await queue.batch(called: name)
+        let change = try await body(queue, batch)
+        let progress = try await queue.reports.progress(of: batch)
+        let line: JSONObject = [
+            "batch": progress.displayName, "batchID": progress.id, "state": progress.state.rawValue,
+            "open": progress.open,
+        ]
+        try Console.show(
+            line.merging(change.fields), arguments, "batch \(progress.title): \(change.text)\(progress.state.rawValue)")
+        return .done
+    }
+
+    /// Repeats a call that handles up to `size` rows each time; a smaller count is the last portion.
+    private static func inPortions(of size: Int, _ call: () async throws -> Int) async throws -> Int {
+        var sum = 0
+        while true {
+            let portion = try await call()
+            sum += portion
+            if portion < size { return sum }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import CommandLine
+import ImageModel
+import JobQueue
+import Reports
+import Terminal
+import Transcoder
+
+extension Command {
+    static let report = Command(
+        words: ["report"], operands: "[BATCH]",
+        summary: "Print the report of a batch, or of the batches of the last hours or days",
+        discussion: """
+            BATCH is a name or a number; --since 24h takes all batches that were opened in that time instead. The report is
+            text, JSON with statistics and the first 1,000 failures (--json is --format json; with --since a line per batch
+            and one of all), CSV with a line per stored file or failure, or HTML:
+            one file of at most 5 MB with charts and small pictures that needs no other file. Failures that were discarded
+            are counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, cache
+            key and path in the cache, without passwords and signatures; JSON as one object per job, with exact keys.
+            --mail writes a message with the text and the HTML file for sendmail -t.
+            """,
+        examples: [
+            "larder report spring", "larder report spring --format html -o spring.html",
+            "larder report --since 24h --mail ops@example.com",
+        ],
+        options: [
+            Option("format", .value("FORMAT"), "text (default), json, html or csv"),
+            Option("output", short: "o", .value("FILE"), "write FILE, by default standard output"),
+            Option("since", .value("DURATION"), "report on all batches opened since then"),
+            Option("thumbnails", .value("N"), "the most small pictures in HTML, 0 to 5000, default 1000"),
+            Option("mail", .value("ADDRESS"), "write a MIME message to this address"),
+            Quiet.report,
+            Option("files", "list URL, key and path of every stored file"),
+            Settings.databaseOption,
+        ] + CachePlace.options
+    ) { arguments in
+        let format = try ReportFormat(arguments)
+        let address = try arguments.value("mail").map(ReportMail.checked)
+        let listsFiles = arguments.flag("files")
+        guard !listsFiles || format == .text || format == .json else {
+            throw CommandError.usage("report: --files is for the formats text and json")
+        }
+        guard address == nil || format == .text && !listsFiles else {
+            throw CommandError.usage("report: --mail has the text and the HTML file; no --format, --json and --files")
+        }
+        let source = try await ReportSource(arguments)
+        if arguments.flag(Quiet.name), source.isWell { return .done }
+        let output = try ReportOutput(try arguments.value("output"))
+        if let address {
+            try output.write(try ReportMail(address: address, page: try await source.page()).text())
+        } else if listsFiles {
+            try await writeFiles(source, format, output)
+        } else {
+            switch format {
+            case .text: try await writeText(source, output)
+            case .json: try await writeJSON(source, output)
+            case .html: try output.write(try await source.page().text())
+            case .csv:
+                try output.write(ReportCSV.header)
+                try await source.forEachRecord { report, record in
+                    try output.write(ReportCSV.lines(record, of: report.progress))
+                    return true
+                }
+            }
+        }
+        try output.keep()
+        return .done
+    }
+
+    private static func writeText(_ source: ReportSource, _ output: ReportOutput) async throws {
+        let findings = try await source.findings()
+        var text = source.reports.map { TextReport.text($0, source.reports.count == 1 ? findings : nil) }
+            .joined(separator: "\n")
+        if source.reports.count != 1 {
+            let counts = ReportCounts(source.reports)
+            let made = findings?.statistics.variants.reduce(0) { $0 + $1.bytes } ?? 0
+            let sentence = counts.sentence(
+                each: findings?.statistics.variantsEach, variantBytes: made, elapsed: nil)
+            text = "\(source.title): \(sentence)\n\(findings?.text ?? "")\n\(text)"
+        }
+        try output.write(text)
+    }
+
+    /// A line per batch; for `--since` then one of all of them.
+    private static func writeJSON(_ source: ReportSource, _ output: ReportOutput) async throws {
+        let findings = try await source.findings()
+        for report in source.reports {
+            var object = report.json
+            if source.isOfOneBatch { object["statistics"] = findings?.json }
+            try output.write(try JSONLine.text(object) + "\n")
+        }
+        guard !source.isOfOneBatch else { return }
+        var all = ReportCounts(source.reports).json
+        all["batches"] = source.reports.map(\.progress.id)
+        all["statistics"] = findings?.json
+        try output.write(try JSONLine.text(all) + "\n")
+    }
+
+    private static func writeFiles(_ source: ReportSource, _ format: ReportFormat, _ output: ReportOutput) async throws
+    {
+        try await source.forEachRecord { _, record in
+            if format == .json {
+                try output.write(try JSONLine.text(JobLine(record)) + "\n")
+            } else {
+                for file in record.stored {
+                    guard let path = file.path else { continue }
+                    let line = "\(ShownURL.masked(record.url))\t\(ShownURL.masked(file.key))\t\(path)\n"
+                    try output.write(output.isConsole ? PrintableText.lines(line) : line)
+                }
+            }
+            return true
+        }
+    }
+}
+
+extension ReportSource {
+    /// Reads the counts of BATCH, or of the batches that were opened within `--since`.
+    init(_ arguments: Arguments) async throws {
+        let thumbnails = try arguments.number("thumbnails", in: 0...5_000) ?? Self.thumbnails
+        let since = try arguments.value("since")
+        let age = try arguments.duration("since")
+        guard try age == nil || arguments.operands().isEmpty else {
+            throw CommandError.usage("report: BATCH and --since exclude each other")
+        }
+        let name = age == nil ? try arguments.operand("BATCH or --since", of: "report") : ""
+        let place = try CachePlace(ifPresent: arguments)
+        let queue = try await Settings(arguments).openQueue()
+        var reports: [BatchReport] = []
+        if let age {
+            for batch in try await queue.reports.batches(openedWithin: age) {
+                reports.append(try await queue.reports.summary(of: .id(batch)))
+            }
+        } else {
+            reports.append(try await queue.reports.summary(of: try await queue.batch(called: name)))
+        }
+        self.init(reports, in: queue, place, thumbnails: thumbnails, since: since)
+    }
+}
+
+extension ReportFormat {
+    /// `--format`, or JSON for `--json`. An option has precedence over a variable.
+    init(_ arguments: Arguments) throws(CommandError) {
+        let json = arguments.flag("json")
+        let given = try arguments.choice("format", of: Self.allCases.map(\.rawValue)).flatMap(Self.init(rawValue:))
+        guard let given else {
+            self = json ? .json : .text
+            return
+        }
+        guard json, given != .json else {
+            self = given
+            return
+        }
+        guard arguments.isGiven("json") != arguments.isGiven("format") else {
+            throw .usage("report: --json and --format \(given.rawValue) exclude each other")
+        }
+        self = arguments.isGiven("json") ? .json : given
+    }
+}

@@ -1,0 +1,162 @@
+import CommandLine
+import Concurrency
+import DiskCache
+import ImageModel
+import Reports
+import Terminal
+import Transcoder
+
+/// Checks every file of a cache, prints each fault and counts them.
+struct CacheVerification {
+    struct Counts: Encodable {
+        fileprivate(set) var files = 0, listed = 0, decoded = 0, skipped = 0, faults = 0, removed = 0
+
+        var text: String {
+            "\(files) files, \(listed) in the manifest, \(decoded) decoded, \(skipped) of a format that is not decoded: "
+                + (faults == 0 ? "no fault" : "\(faults) faults, \(removed) files removed")
+        }
+    }
+
+    private enum Finding: Sendable {
+        case decoded
+        case skipped
+        case fault(FileFault, String)
+    }
+
+    let place: CachePlace
+    let arguments: Arguments
+    let formats: Set<ImageFormat>
+    let removes: Bool
+    private(set) var counts = Counts()
+    /// The files with a fault, so that each is reported once.
+    private var faulty: Set<String> = []
+
+    init(place: CachePlace, arguments: Arguments, formats: Set<ImageFormat>, removes: Bool) {
+        self.place = place
+        self.arguments = arguments
+        self.formats = formats
+        self.removes = removes
+    }
+
+    /// Compares the files of a manifest with it.
+    mutating func compare(with manifest: String) async throws {
+        var reader = try LineReader(manifest)
+        var progress = WalkProgress("files compared", of: try await Self.countLines(of: manifest))
+        while let line = try await reader.next() {
+            let entry = try ManifestEntry(line: line, of: manifest, naming: place.store.naming)
+            counts.listed += 1
+            let found: FileFault?
+            do {
+                found = try await place.disk.run { [store = place.store] in try store.fault(of: entry) }
+            } catch {
+                try await report(entry.file, FileFault(reading: error), "\(error)")
+                continue
+            }
+            if let found { try await report(entry.file, found, nil) }
+            progress.count()
+        }
+        progress.end()
+    }
+
+    /// Nil for standard input, which can be read only once.
+    private static func countLines(of manifest: String) async throws -> Int? {
+        guard manifest != "-" else { return nil }
+        var reader = try LineReader(manifest)
+        var count = 0
+        while try await reader.next() != nil { count += 1 }
+        return count
+    }
+
+    /// Checks every file without decoding it.
+    mutating func checkAll() async throws {
+        let files = EntryStream(place)
+        for try await entry in files.entries {
+            files.taken()
+            try await check(entry)
+        }
+    }
+
+    /// Decodes every file; one file more than there are transcoders is in work at a time.
+    mutating func decodeAll(_ pool: TranscoderPool) async throws {
+        let files = EntryStream(place)
+        var progress = WalkProgress("files decoded", of: await place.total(isSlow: true))
+        try await withThrowingTaskGroup(of: (CacheEntry, Finding).self) { group in
+            var running = 0
+            for try await entry in files.entries {
+                files.taken()
+                guard try await check(entry) else { continue }
+                if running == pool.count + 1, let (entry, finding) = try await group.next() {
+                    running -= 1
+                    try await count(entry, finding)
+                    progress.count()
+                }
+                running += 1
+                group.addTask { [place, formats] in (entry, await Self.decode(entry, place, pool, formats)) }
+            }
+            for try await (entry, finding) in group {
+                try await count(entry, finding)
+                progress.count()
+            }
+        }
+        progress.end()
+    }
+
+    /// Whether a file can be decoded, by its name and size.
+    @discardableResult
+    private mutating func check(_ entry: CacheEntry) async throws -> Bool {
+        counts.files += 1
+        if faulty.contains(entry.path) { return false }
+        guard place.store.naming.isFileName(entry.path) else {
+            try await report(entry.path, .name, nil)
+            return false
+        }
+        guard entry.size > 0 else {
+            try await report(entry.path, .empty, nil)
+            return false
+        }
+        return true
+    }
+
+    private static func decode(
+        _ entry: CacheEntry, _ place: CachePlace, _ pool: TranscoderPool, _ formats: Set<ImageFormat>
+    ) async -> Finding {
+        do {
+            let found = try await place.disk.run { [store = place.store] in
+                try store.peek(named: entry.path).map {
+                    ($0, ImageFormat.recognise(try $0.bytes(ImageFormat.recognisedBytes)))
+                }
+            }
+            // Expired or replaced since it was listed.
+            guard let (file, format) = found else { return .skipped }
+            guard let format else { return .fault(.undecodable, "the file is no known image") }
+            guard formats.contains(format) else { return .skipped }
+            _ = try await pool.transcode(TranscodeRequest(source: file.descriptor, variants: [], outputs: []))
+            return .decoded
+        } catch let error as TranscodeError {
+            // A file that exceeds a limit may be whole.
+            return error.code == .undecodable ? .fault(.undecodable, error.message) : .skipped
+        } catch {
+            return .fault(FileFault(reading: error), "\(error)")
+        }
+    }
+
+    private mutating func count(_ entry: CacheEntry, _ finding: Finding) async throws {
+        switch finding {
+        case .decoded: counts.decoded += 1
+        case .skipped: counts.skipped += 1
+        case .fault(let fault, let message): try await report(entry.path, fault, message)
+        }
+    }
+
+    private mutating func report(_ file: String, _ fault: FileFault, _ message: String?) async throws {
+        counts.faults += 1
+        faulty.insert(file)
+        let line: JSONObject = ["file": file, "fault": fault.rawValue, "message": message]
+        try Console.show(
+            line, arguments, "\(file)\t\(fault.rawValue)" + (message.map { "\t" + $0 } ?? ""))
+        // A file with another name is not the cache's, and one that cannot be read may be whole.
+        guard removes, fault.isOfContents else { return }
+        _ = try await place.disk.run { [store = place.store] in try store.remove(named: file) }
+        counts.removed += 1
+    }
+}

@@ -1,0 +1,50 @@
+import CommandLine
+import Concurrency
+import DiskCache
+import ImageModel
+import Reports
+import Terminal
+import Transcoder
+
+extension Command {
+    static let cacheVerify = Command(
+        words: ["cache", "verify"], operands: "",
+        summary: "Check that the files of the cache are whole",
+        discussion: """
+            A transcoder decodes every file. The files of a manifest (--manifest, else manifest.jsonl in the cache root, as in a
+            bundle) are first compared by name, length and SHA-256. Prints one line per fault
+            {"file":...,"fault":"missing|empty|length|digest|name|unreadable|undecodable","message":...}, then the counts. The
+            exit code is 1 when there is a fault. --remove deletes the files whose contents prove the fault: empty, length,
+            digest, undecodable. An unreadable file stays, because the server or a permission may be the cause. Access times
+            do not change.
+            """,
+        examples: ["larder cache verify", "larder cache verify --remove --yes"],
+        options: CachePlace.options + Limits.transcodeOptions + [
+            Option("manifest", .value("FILE"), "compare with this manifest"),
+            Option("no-decode", "do not decode the files"),
+            Option("remove", "delete files whose contents are faulty, so that they are fetched again"),
+            Option("dry-run", "with --remove: delete nothing"), Confirmation.option,
+        ]
+    ) { arguments in
+        let removes = arguments.flag("remove") && !arguments.flag("dry-run")
+        let place = removes ? try await CachePlace(ofOwn: arguments) : try CachePlace(ofExisting: arguments)
+        if removes {
+            try Confirmation.ask("delete every damaged file of \(place.title)", arguments, of: "cache verify --remove")
+        }
+        let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: try Limits.transcoders(arguments))
+        var verification = CacheVerification(
+            place: place, arguments: arguments, formats: try Limits.formats(arguments),
+            removes: removes)
+        let manifest = try arguments.value("manifest") ?? place.manifest
+        if let manifest { try await verification.compare(with: manifest) }
+        if let pool {
+            try await verification.decodeAll(pool)
+            await pool.shutdown()
+        } else if manifest == nil {
+            try await verification.checkAll()
+        }
+        let counts = verification.counts
+        try Console.show(counts, arguments, counts.text)
+        return counts.faults == 0 ? .done : .failed
+    }
+}

@@ -1,0 +1,31 @@
+import CommandLine
+import DiskCache
+import Terminal
+
+/// `--naming` and `--url-rules`: whose names and keys the cache has.
+enum NamingOption {
+    static let options = [
+        Option(
+            "naming", .value("NAMING"),
+            "the image library whose names and keys the cache has: sdwebimage (default), "
+                + "kingfisher or nuke; docs/storage.md"),
+        Option(
+            "url-rules", .value("RULES"),
+            "the system whose rules make SDWebImage's keys: ios17 (default; iOS 17 to 26) or ios27; docs/sdwebimage.md"),
+    ]
+
+    static func naming(_ arguments: Arguments) throws(CommandError) -> any CacheNaming {
+        let sdWebImage = try sdWebImage(arguments)
+        return try arguments.choice("naming", of: CacheNamings.all.map(\.name))
+            .flatMap { $0 == sdWebImage.name ? sdWebImage : CacheNamings.named($0) } ?? sdWebImage
+    }
+
+    /// SDWebImage's naming, whatever `--naming` says.
+    static func sdWebImage(_ arguments: Arguments) throws(CommandError) -> SDWebImageNaming {
+        SDWebImageNaming(urlRules: try urlRules(arguments))
+    }
+
+    static func urlRules(_ arguments: Arguments) throws(CommandError) -> URLRules {
+        try arguments.choice("url-rules", of: URLRules.allCases.map(\.rawValue)).flatMap(URLRules.init) ?? .ios17
+    }
+}

@@ -1,0 +1,62 @@
+import CommandLine
+import JobQueue
+import Terminal
+
+/// What to do about the name of a pipeline, queue, batch or schedule that does not exist.
+enum UnknownName {
+    private enum Kind: String {
+        case pipeline, queue, batch, schedule
+
+        init?(_ error: any Error) {
+            switch (error as? QueueError)?.code {
+            case .some(.unknownPipeline): self = .pipeline
+            case .some(.unknownQueue): self = .queue
+            case .some(.unknownBatch): self = .batch
+            case .some(.unknownSchedule): self = .schedule
+            default: return nil
+            }
+        }
+
+        /// The command that lists all names.
+        var list: String {
+            switch self {
+            case .batch: "'larder status' shows the newest"
+            case .pipeline, .queue, .schedule: "'larder \(rawValue) list' shows all"
+            }
+        }
+
+        /// Empty when they cannot be read; of batches the newest.
+        func names(in queue: PostgresJobQueue) async -> [String] {
+            switch self {
+            case .pipeline: await UnknownName.pipelines(in: queue)
+            case .queue: ((try? await queue.reports.queues()) ?? []).map(\.name)
+            case .batch: ((try? await queue.reports.progress(limit: 1_000, isDetailed: false)) ?? []).compactMap(\.name)
+            case .schedule: ((try? await queue.reports.schedules()) ?? []).map(\.name)
+            }
+        }
+    }
+
+    /// The nearest name, the command that lists all, and what creates a queue; nil for another error.
+    static func remedy(_ error: any Error, _ arguments: Arguments) async -> String? {
+        guard let kind = Kind(error) else { return nil }
+        let operand = arguments.operandBytes.first.map { String(decoding: $0, as: UTF8.self) }
+        let given = (try? arguments.value(kind.rawValue)) ?? operand ?? ""
+        var remedy = kind.list
+        // No command creates one.
+        if kind == .queue {
+            let literal = given.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+            remedy += ", and in SQL SELECT larder.queue_set('\(literal)') creates one"
+        }
+        // A number is not misspelt.
+        guard Int64(given) == nil, let queue = try? await Settings(arguments).openQueue() else { return remedy }
+        let names = await kind.names(in: queue)
+        await queue.close()
+        let near = NearestWord.to(given, among: names)
+        return near.map { "did you mean '\(PrintableText.text($0))'? \(remedy)" } ?? remedy
+    }
+
+    /// The names of the pipelines; empty when they cannot be read.
+    static func pipelines(in queue: PostgresJobQueue) async -> [String] {
+        ((try? await queue.reports.pipelines()) ?? []).map(\.name)
+    }
+}

@@ -1,0 +1,47 @@
+import CommandLine
+import DiskCache
+import Reports
+import Terminal
+
+/// URLs as an app makes them: an app escapes `ä`, a space, `[` or `|` and asks for the key of the escaped URL.
+struct AppURLs {
+    static let option = Option(
+        "escape-urls",
+        "take URLs with illegal characters as an app escapes them, so that it finds their keys; docs/storage.md"
+    )
+
+    private let rules: URLRules
+    private let escapes: Bool
+    private var hasWarned = false
+
+    init(_ arguments: Arguments) throws(CommandError) {
+        rules = try NamingOption.urlRules(arguments)
+        escapes = arguments.flag(Self.option.name)
+    }
+
+    /// The URL to use in place of `url`. Prints a warning for the first URL that an app would escape.
+    ///
+    /// - Parameter place: the place of the URL in its list, before the warning.
+    mutating func url(_ url: String, place: String = "") -> String {
+        let scheme = url.prefix { $0 != ":" }.lowercased()
+        guard escapes || !hasWarned, scheme == "http" || scheme == "https",
+            let escaped = rules.absoluteString(of: url), !escaped.utf8.elementsEqual(url.utf8)
+        else { return url }
+        if escapes { return escaped }
+        hasWarned = true
+        func shown(_ url: String) -> String { PrintableText.text(FailureLine.cut(ShownURL.masked(url))) }
+        Console.note(
+            "larder: \(place)an app escapes this URL and asks for another key, '\(shown(escaped))' instead of "
+                + "'\(shown(url))'; --escape-urls takes the app's")
+        return url
+    }
+
+    /// Replaces the URLs of `items`.
+    mutating func apply(to items: [ListItem]) -> [ListItem] {
+        items.map { item in
+            var item = item
+            item.url = url(item.url, place: item.place)
+            return item
+        }
+    }
+}

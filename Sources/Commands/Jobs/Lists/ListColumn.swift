@@ -1,0 +1,36 @@
+import CommandLine
+
+/// A column of a list that `enqueue` reads; others are ignored, with a note where they resemble one.
+enum ListColumn: String, CaseIterable, CodingKey {
+    case url, priority, name, pipeline, at, meta
+
+    /// The columns that a header names, nil for those it does not; nil when it does not name `url`.
+    static func header(_ fields: [String]) -> [ListColumn?]? {
+        let columns = fields.map { field in
+            let word = field.lowercased().filter { $0 != "\"" && !$0.isWhitespace }
+            return ListColumn(rawValue: word)
+        }
+        return columns.contains(.url) ? columns : nil
+    }
+
+    /// Whether a first record that names no `url` is a header all the same: a URL has a colon or a slash.
+    static func isHeader(_ fields: [String]) -> Bool {
+        !fields.joined().isEmpty && fields.allSatisfy { !$0.contains(":") && !$0.contains("/") }
+    }
+
+    /// The column that a header without `url` most likely means by it; nil for none.
+    static func nearestToURL(_ fields: [String]) -> String? {
+        fields.first { $0.lowercased().contains("url") } ?? NearestWord.to("url", among: fields.map { $0.lowercased() })
+    }
+
+    /// The column that an unknown name most likely means: `priority` for `priorty` and `prio`.
+    ///
+    /// - Parameter given: the other names; a column that is among them is not meant.
+    static func nearest(to name: String, given: Set<String>) -> String? {
+        let word = name.lowercased()
+        // Too many words, such as alt, are near to at.
+        let columns = allCases.filter { $0 != .at && !given.contains($0.rawValue) }.map(\.rawValue)
+        let isShort = (3...).contains(word.utf8.count)
+        return NearestWord.to(word, among: columns) ?? columns.first { isShort && $0.hasPrefix(word) }
+    }
+}

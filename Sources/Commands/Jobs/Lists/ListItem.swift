@@ -1,0 +1,106 @@
+import FoundationEssentials
+import JobQueue
+import Terminal
+
+/// A line of a list that cannot be read.
+struct BadLine: Error {
+    let line: Int
+    let message: String
+}
+
+/// One URL of a list with the settings of its line.
+struct ListItem: Sendable {
+    /// The longest `meta`, in bytes.
+    static let longestMeta = 4_096
+
+    var url: String
+    /// Its list and the number of its line, from 1; nil and 0 for an operand.
+    var list: String?
+    var line = 0
+    var settings = EnqueueRequest.Settings()
+    /// A JSON object.
+    var meta: String?
+
+    /// `urls.txt:3: ` before a message, or nothing for an operand.
+    var place: String {
+        guard let list else { return "" }
+        return "\(list == "-" ? "standard input" : PrintableText.text(list)):\(line): "
+    }
+
+    init(url: String, line: Int = 0) {
+        self.url = url
+        self.line = line
+    }
+
+    /// - Parameter given: `meta`, where it is no text.
+    /// - Throws: `BadLine` for a missing URL and for a setting that is out of range.
+    init(_ fields: [ListColumn: String], meta given: [String: MetaValue]? = nil, line: Int) throws(BadLine) {
+        func bad(_ message: String) -> BadLine { BadLine(line: line, message: message) }
+        guard let url = fields[.url], !url.isEmpty else { throw bad("no url") }
+        self.init(url: url, line: line)
+        settings.pipeline = fields[.pipeline].nonEmpty
+        if let text = fields[.priority].nonEmpty {
+            guard let priority = Int(text), (0...9).contains(priority) else {
+                throw bad("the priority '\(text)' is not 0 to 9")
+            }
+            settings.priority = priority
+        }
+        if let text = fields[.at].nonEmpty {
+            guard let start = EnqueueRequest.Start(spelling: text) else {
+                throw bad("'\(text)' is neither a time such as 2026-11-21T18:00:00Z nor a delay such as +10m")
+            }
+            settings.start = start
+        }
+        var object = given ?? [:]
+        if given != nil {
+            meta = try Self.text(of: object, line)
+        } else if let text = fields[.meta].nonEmpty {
+            guard let value = try? JSONDecoder().decode([String: MetaValue].self, from: Data(text.utf8)) else {
+                throw bad("meta is not a JSON object")
+            }
+            object = value
+            meta = text
+        }
+        if let name = fields[.name].nonEmpty, object["name"] == nil {
+            object["name"] = .string(name)
+            meta = try Self.text(of: object, line)
+        }
+        guard (meta?.utf8.count ?? 0) <= Self.longestMeta else {
+            throw bad("meta is longer than \(Self.longestMeta) bytes")
+        }
+    }
+
+    /// A JSON object as one line.
+    private static func text(of object: [String: MetaValue], _ line: Int) throws(BadLine) -> String {
+        guard let text = try? JSONLine.text(object) else {
+            throw BadLine(line: line, message: "meta is not a JSON object")
+        }
+        return text
+    }
+}
+
+extension Optional<String> {
+    /// Without blanks around it; nil when nothing is left.
+    fileprivate var nonEmpty: String? {
+        let text = self?.trimmed(of: \.isBlank)
+        return text?.isEmpty == false ? text : nil
+    }
+}
+
+extension EnqueueRequest.Start {
+    /// A time of RFC 3339, such as `2026-11-21T18:00:00Z`, or a delay such as `+10m`; nil for other texts.
+    init?(spelling text: String) {
+        let form = /([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)/
+        if text.hasPrefix("+"), let delay = Duration(spelling: String(text.dropFirst())) {
+            self = .after(delay)
+        } else if let local = text.wholeMatch(of: form).map({ "\($0.1)Z" }),
+            // 30 February is read as 2 March, and 25:61:00 as a time of the next day.
+            (try? Date(local, strategy: .iso8601))?.formatted(.iso8601) == local,
+            let date = try? Date(text, strategy: .iso8601)
+        {
+            self = .at(secondsSince1970: date.timeIntervalSince1970)
+        } else {
+            return nil
+        }
+    }
+}

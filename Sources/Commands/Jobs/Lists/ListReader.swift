@@ -1,0 +1,141 @@
+import Reports
+import Terminal
+
+/// Reads the items of one list in constant memory.
+final class ListReader {
+    /// The most lines of one CSV record.
+    private static let longestRecord = 100
+
+    private let name: String
+    private var lines: LineReader
+    private var format: ListFormat?
+    private var parser = CSVParser(delimiter: UInt8(ascii: ","))
+    /// Nil before the first record of a table.
+    private var columns: [ListColumn?]?
+    private var misspelt = MisspeltColumns()
+    /// Lines that an unfinished record has swallowed and that are to be read again, with their numbers.
+    private var again: [(number: Int, text: ArraySlice<UInt8>)] = []
+
+    /// - Parameters:
+    ///   - name: of which the format is detected, the path by default.
+    ///   - format: nil to detect it.
+    init(
+        _ path: String, named name: String? = nil, format: ListFormat?, isStopped: @escaping @Sendable () -> Bool
+    ) throws(CommandError) {
+        self.name = name ?? path
+        self.format = format
+        lines = try LineReader(path, of: self.name, isText: true, isStopped: isStopped)
+        if let format { begin(format) }
+    }
+
+    /// Whether the list ended because it was stopped.
+    var wasStopped: Bool { lines.wasStopped }
+
+    /// The number of the line that was read last.
+    var line: Int { again.first.map { $0.number - 1 } ?? lines.number }
+
+    /// What is to be said about the names of columns since the last call.
+    func takeNotes() -> [String] { misspelt.take() }
+
+    /// The next item, or a line that is none; nil at the end.
+    func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
+        while let (number, text) = try await nextLine() {
+            let trimmed = text.trimmed
+            if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
+            if format == nil { begin(ListFormat.detect(path: name, firstLine: trimmed)) }
+            switch format {
+            case .csv, .tsv:
+                if let result = try await table(text, number) { return result }
+            case .jsonl:
+                guard !lines.isCut else { return .failure(Self.tooLong(number)) }
+                do throws(BadLine) {
+                    return .success(try JSONListLine.item(trimmed, number, &misspelt))
+                } catch {
+                    return .failure(error)
+                }
+            case .lines, nil:
+                return .success(ListItem(url: String(decoding: trimmed, as: UTF8.self), line: number))
+            }
+        }
+        return nil
+    }
+
+    private func begin(_ format: ListFormat) {
+        self.format = format
+        if format == .tsv { parser = CSVParser(delimiter: UInt8(ascii: "\t")) }
+    }
+
+    private func nextLine() async throws(CommandError) -> (Int, ArraySlice<UInt8>)? {
+        if !again.isEmpty { return again.removeFirst() }
+        guard let text = try await lines.nextWhole() else { return nil }
+        return (lines.number, text)
+    }
+
+    /// The item of the record that begins with a line; nil for a header.
+    ///
+    /// A record that is not complete after some lines ends with its first: the others are read again, so that one quote
+    /// too many costs one line.
+    private func table(
+        _ first: ArraySlice<UInt8>, _ number: Int
+    ) async throws(CommandError) -> Result<ListItem, BadLine>? {
+        var record = [(number: number, text: first)]
+        var size = 0
+        while true {
+            guard let (_, text) = record.last else { return nil }
+            size += text.count
+            guard size < LineReader.longest else { return giveUp(record, Self.tooLong(number)) }
+            let complete: [String]?
+            do throws(CSVError) {
+                complete = try parser.add(text)
+            } catch {
+                return giveUp(record, BadLine(line: number, message: "a quote is in the wrong place"))
+            }
+            if let complete { return try item(complete, number) }
+            guard record.count < Self.longestRecord, let next = try await nextLine() else {
+                return giveUp(record, BadLine(line: number, message: "a quoted field does not end"))
+            }
+            record.append(next)
+        }
+    }
+
+    private func giveUp(
+        _ record: [(number: Int, text: ArraySlice<UInt8>)], _ bad: BadLine
+    ) -> Result<ListItem, BadLine> {
+        parser.restart()
+        again = Array(record.dropFirst()) + again
+        return .failure(bad)
+    }
+
+    private func item(
+        _ fields: [String], _ number: Int
+    ) throws(CommandError) -> Result<ListItem, BadLine>? {
+        if columns == nil {
+            columns = ListColumn.header(fields)
+            if columns != nil {
+                misspelt.add(fields.map { $0.filter { !$0.isWhitespace }.lowercased() })
+                return nil
+            }
+            guard !ListColumn.isHeader(fields) else { throw noURL(fields, number) }
+            columns = [.url]
+        }
+        var named: [ListColumn: String] = [:]
+        for (column, field) in zip(columns ?? [], fields) {
+            if let column, named[column] == nil { named[column] = field }
+        }
+        return Result { () throws(BadLine) in try ListItem(named, line: number) }
+    }
+
+    /// The error about a header without `url`, of which every line would be a bad URL.
+    private func noURL(_ fields: [String], _ number: Int) -> CommandError {
+        let isOther = fields.count == 1 && fields[0].contains(";")
+        let separator = isOther ? "; its columns are separated by semicolons, not commas" : nil
+        let near = ListColumn.nearestToURL(fields).map { "; the nearest is '\(FailureLine.cut($0))'" }
+        let names = "; it has " + fields.prefix(5).map { "'\(FailureLine.cut($0))'" }.joined(separator: ", ")
+        let list = name == "-" ? "standard input" : name
+        return .larder(.badLine, "\(list):\(number): the header has no column url" + (separator ?? near ?? names))
+    }
+
+    private static func tooLong(_ number: Int) -> BadLine {
+        BadLine(line: number, message: "longer than \(LineReader.longest) bytes")
+    }
+}

@@ -1,0 +1,29 @@
+import ImageModel
+import Transcoder
+import Worker
+
+/// Reports, when a worker starts, what the kernel denies its transcoders and which formats they cannot write, or why
+/// none can be started.
+struct TranscoderNotice: WorkerService {
+    /// The pause before another child is tried.
+    private static let pause = Duration.seconds(5)
+
+    let transcoders: TranscoderPool
+    /// Called at most once, with the level and the formats; it must not block.
+    let write: @Sendable (SandboxLevel, [ImageFormat]) -> Void
+    /// Called with each reason, and with nil once a child has started; it must not block.
+    let fail: @Sendable (TranscodeError?) -> Void
+
+    func run() async {
+        while !Task.isCancelled {
+            do throws(TranscodeError) {
+                let level = try await transcoders.sandboxLevel()
+                write(level, (try? await transcoders.missingEncoders()) ?? [])
+                return fail(nil)
+            } catch {
+                if error.code != .cancelled { fail(error) }
+            }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+}

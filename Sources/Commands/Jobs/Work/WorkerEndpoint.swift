@@ -1,0 +1,200 @@
+import CommandLine
+import Concurrency
+import Dashboard
+import Glibc
+import HTTPServer
+import ImageModel
+import JobQueue
+import Prefetcher
+import Terminal
+import Transcoder
+import Worker
+
+/// `/metrics`, `/livez` and `/readyz` of a worker.
+///
+/// A scrape reads counters and the last answer of the database, which a service asks for every five seconds: it waits
+/// for nothing.
+final class WorkerEndpoint: WorkerService {
+    static let option = Option(
+        "listen", .value("ADDRESS"),
+        "serve /metrics, /livez and /readyz over HTTP: HOST:PORT, :PORT for all addresses, or PORT for loopback only")
+
+    private static let interval = Duration.seconds(5)
+
+    private struct State {
+        /// The worker's; nil until the database was reached.
+        var queue: PostgresJobQueue?
+        /// Reads the gauges on a session of its own, so that neither waits for a statement of the other.
+        var probes: PostgresJobQueue?
+        var metrics = WorkerMetrics()
+        var gauges: [QueueGauge] = []
+        var health = WorkerHealth(lastAnswer: .now)
+    }
+
+    /// The address of `--listen`; nil without one.
+    static func address(_ arguments: Arguments) throws(CommandError) -> ListenAddress? {
+        guard let text = try arguments.value("listen") else { return nil }
+        guard let address = ListenAddress(text) else {
+            throw .usage("\(arguments.label("listen")): '\(text)' is not HOST:PORT, :PORT or PORT")
+        }
+        return address
+    }
+
+    private let transcoders: TranscoderPool
+    private let manager: ImageManager
+    private let slots: Int
+    private let claimClock: ClaimClock
+    private let state = Locked(State())
+
+    init(setup: WorkerSetup) {
+        transcoders = setup.transcoders
+        manager = setup.manager
+        slots = setup.configuration.description.slots
+        claimClock = setup.configuration.claimClock
+        state.withLock { $0.health.sandboxIsRequired = setup.transcoders.sandboxPolicy == .required }
+    }
+
+    /// The database could not be reached yet.
+    func connecting(_ error: QueueError) { state.withLock { $0.health.databaseError = error } }
+
+    /// The database was reached.
+    func connected(_ queue: PostgresJobQueue, probes: PostgresJobQueue) {
+        state.withLock { state in
+            (state.queue, state.probes) = (queue, probes)
+            state.health.isConnected = true
+            state.health.databaseError = nil
+            state.health.lastAnswer = .now
+        }
+    }
+
+    /// What the kernel denies the transcoders, and the formats that they cannot write.
+    func observe(_ sandbox: SandboxLevel, _ missing: [ImageFormat]) {
+        state.withLock { ($0.health.sandbox, $0.health.missingEncoders) = (sandbox, missing.map(\.name).sorted()) }
+    }
+
+    /// Why no transcoder can be started; nil once one has.
+    func observe(_ error: TranscodeError?) { state.withLock { $0.health.transcoderFault = error?.message } }
+
+    /// Counts an event. Does not block.
+    func observe(_ event: WorkerEvent) {
+        state.withLock { state in
+            state.metrics.add(event)
+            switch event {
+            case .started: state.health.isRegistered = true
+            case .localFault(let fault): state.health.localFault = fault?.message
+            case .stopping: state.health.isStopping = true
+            default: break
+            }
+        }
+    }
+
+    func run() async {
+        guard let queue = state.withLock({ $0.probes }) else { return }
+        while !Task.isCancelled {
+            do throws(QueueError) {
+                let gauges = try await queue.reports.gauges()
+                state.withLock {
+                    $0.gauges = gauges
+                    $0.health.databaseError = nil
+                    $0.health.lastAnswer = .now
+                }
+            } catch {
+                state.withLock { $0.health.databaseError = error }
+            }
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    /// Does not block.
+    func answer(_ request: HTTPRequest) -> HTTPAnswer {
+        guard request.isReading else { return .wrongMethod }
+        return switch request.path {
+        case "/metrics": HTTPAnswer(type: MetricsText.type, body: Array(metrics().utf8))
+        case "/livez": Self.probe("alive", health.reasonsNotAlive(at: .now), health)
+        case "/readyz": Self.probe("ready", health.reasonsNotReady(at: .now), health)
+        default: .notFound
+        }
+    }
+
+    private var health: WorkerHealth {
+        var health = state.withLock { $0.health }
+        health.lastRound = claimClock.lastRound
+        return health
+    }
+
+    private static func probe(_ name: String, _ reasons: [String], _ health: WorkerHealth) -> HTTPAnswer {
+        let object: JSONObject = [
+            name: reasons.isEmpty, "reasons": reasons, "sandbox": health.sandbox?.rawValue,
+            "missingEncoders": health.missingEncoders,
+        ]
+        let text = (try? JSONLine.text(object)) ?? "{}"
+        return HTTPAnswer(
+            status: reasons.isEmpty ? 200 : 503, type: "application/json", body: Array((text + "\n").utf8))
+    }
+
+    private func metrics() -> String {
+        var page = MetricsText()
+        page.add(
+            "larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
+        let (gauges, queue) = state.withLock { state in
+            state.metrics.write(to: &page)
+            return (state.gauges, state.queue)
+        }
+        let health = health
+        let isUp = health.isConnected && health.databaseError == nil
+        writeResources(to: &page)
+        if let queue { writeStatements(queue.statements, to: &page) }
+        if let sandbox = health.sandbox {
+            page.add(
+                "larder_sandbox_info", .gauge, "What the kernel denies the transcoders.",
+                [([("level", sandbox.rawValue)], 1)])
+        }
+        if let lastRound = health.lastRound {
+            page.add(
+                "larder_claim_loop_age_seconds", .gauge, "Time since the claim loop last went round.",
+                lastRound.duration(to: .now) / .seconds(1))
+        }
+        page.add("larder_database_up", .gauge, "1 if the last query of the database succeeded.", isUp ? 1 : 0)
+        QueueMetrics(gauges).write(to: &page)
+        ProcessMetrics().write(to: &page)
+        return page.text
+    }
+
+    /// Slots, loads and child processes of this worker.
+    private func writeResources(to page: inout MetricsText) {
+        page.add("larder_slots", .gauge, "Jobs that this worker may hold at once.", Double(slots))
+        page.add("larder_transcoders", .gauge, "Child processes that may transcode at once.", Double(transcoders.count))
+        page.add(
+            "larder_transcoders_working", .gauge, "Child processes that transcode now.",
+            Double(transcoders.workingCount))
+        let inFlight = manager.inFlight
+        page.add(
+            "larder_loads_in_flight", .gauge,
+            "Jobs in a stage now, those that wait for a transfer or a child included.",
+            LoadStageName.all.map { ([("stage", $0.name)], Double(inFlight[$0.stage] ?? 0)) })
+        let children = transcoders.counts
+        page.add(
+            "larder_transcoders_started_total", .counter, "Child processes that were started.",
+            Double(children.started))
+        page.add(
+            "larder_transcoders_lost_total", .counter, "Child processes that died, hung or exceeded a limit.",
+            Double(children.lost))
+        page.add(
+            "larder_transcoders_cpu_seconds_total", .counter, "Processor time of images in child processes.",
+            children.processorTime / .seconds(1))
+        page.add(
+            "larder_codecs_cpu_seconds_total", .counter, "Processor time of decoding, drawing and encoding.",
+            children.codecTime / .seconds(1))
+    }
+
+    private func writeStatements(_ statements: StatementCounts, to page: inout MetricsText) {
+        page.add(
+            "larder_database_statements_total", .counter, "Statements sent to the database, each one round trip.",
+            Double(statements.sent))
+        page.add(
+            "larder_database_statement_errors_total", .counter, "Statements that failed.", Double(statements.failed))
+        page.add(
+            "larder_database_statement_seconds_total", .counter, "Time that statements took.",
+            statements.time / .seconds(1))
+    }
+}

@@ -1,0 +1,110 @@
+import CommandLine
+import Concurrency
+import ImageModel
+import JobQueue
+import Prefetcher
+import Worker
+
+/// What a worker's events say about its options, for the hints at its end.
+final class WorkerHint: Sendable {
+    private struct State: Sendable {
+        var needed = NeededSettings()
+        var isStopped = false
+        var batches: [Int64] = []
+        var differing = 0
+    }
+
+    /// Batches named in one command at most.
+    private static let batchLimit = 5
+
+    private let arguments: Arguments
+    private let state = Locked(State())
+
+    init(_ arguments: Arguments) { self.arguments = arguments }
+
+    /// Gathers the settings that failures need.
+    func observe(_ event: WorkerEvent) {
+        switch event {
+        case .completed(let report):
+            let differing = report.load.stored.count { $0.differs == true }
+            if differing > 0 { state.withLock { $0.differing += differing } }
+            guard case .failed = report.decision, let failure = report.failure, !failure.needs.isEmpty else { return }
+            state.withLock { state in
+                state.needed.add(failure.needs)
+                let batch = report.job.batch
+                if !state.batches.contains(batch), state.batches.count < Self.batchLimit {
+                    state.batches.append(batch)
+                }
+            }
+        case .localFault(let fault?) where !fault.needs.isEmpty:
+            state.withLock { state in
+                state.needed.add(fault.needs)
+                state.isStopped = true
+            }
+        case .localFault(nil): state.withLock { $0.isStopped = false }
+        default: break
+        }
+    }
+
+    /// Whether images failed for this worker's settings.
+    var isNeeded: Bool { state.withLock { !$0.needed.isEmpty } }
+
+    /// Whether the worker stopped claiming because its first jobs all failed for its settings.
+    var hasStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// `3 variants differ from their stored recipe`, with the cached files that loads found; nil for none.
+    var differing: String? { StoredRecipes.text(state.withLock { $0.differing }) }
+
+    /// `larder work --drain` with the options of this command, and those that failures need.
+    var work: NextCommand {
+        NextCommand(
+            "work", ["--drain"], repeating: arguments, only: Self.workNames, with: state.withLock { $0.needed })
+    }
+
+    /// The command that makes the failed images of a `run`: the same one, or without the lists and URLs to repeat,
+    /// retries and a drain.
+    ///
+    /// - Parameter batch: the batch of the run.
+    func again(_ batch: Int64) -> NextCommand {
+        let isShort = arguments.operandBytes.count <= 20 && (try? arguments.list("from").contains("-")) == false
+        return isShort ? run(with: state.withLock { $0.needed }) : retry([batch])
+    }
+
+    /// The `run` again with `--remake`.
+    var remake: NextCommand { run(["--remake"]) }
+
+    private func run(_ flags: [String] = [], with needed: NeededSettings = NeededSettings()) -> NextCommand {
+        NextCommand(
+            "run", flags, repeating: arguments, only: Set(arguments.given.map(\.name)), with: needed,
+            operands: arguments.operandBytes.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    /// The command that makes the failed images of a worker, in the batches that it met.
+    var retry: NextCommand { retry(state.withLock { $0.batches }) }
+
+    private func retry(_ batches: [Int64]) -> NextCommand {
+        let work = work
+        let retries = batches.map { batch in
+            NextCommand("retry", repeating: arguments, only: ["database"], operands: ["\(batch)"])
+        }
+        return NextCommand(retries + [work])
+    }
+
+    /// The command that cancels what is left of a batch.
+    func cancel(_ batch: String) -> NextCommand {
+        NextCommand("cancel", repeating: arguments, only: ["database"], operands: [batch])
+    }
+
+    /// What `work` accepts, without what only changes how long it works and what it prints.
+    private static let workNames = Set(Command.work.options.map(\.name)).subtracting([
+        "drain", "quiet", "max-runtime", "log-format", "log-level",
+    ]).union(["config"])
+}
+
+extension NextCommand {
+    /// Commands that run one after the other while they succeed.
+    init(_ commands: [NextCommand]) {
+        text = commands.map(\.text).joined(separator: " && ")
+        hidesSecret = commands.contains(where: \.hidesSecret)
+    }
+}

@@ -1,0 +1,126 @@
+import CommandLine
+import Concurrency
+import DiskCache
+import Downloader
+import Glibc
+import JobQueue
+import ObjectStore
+import Prefetcher
+import Terminal
+import Transcoder
+import Worker
+
+/// The parts of a worker, made from a command's options.
+struct WorkerSetup {
+    static let limits = [
+        Option("slots", .value("N"), "jobs held at once, default 32; the limits of a container lower it"),
+        Option("grace", .value("DURATION"), "time for running jobs to finish after a stop, default 20s"),
+    ]
+
+    static let fallbackOption = Option(
+        "fallback-cache", .values("DIR"),
+        "a read-only cache for files that the main cache lacks, such as an unpacked bundle")
+    static let certificateOption = Option(
+        "allow-invalid-certificates", "honour AllowInvalidSSLCertificates, which accepts any certificate")
+
+    static let webhookOption = Option(
+        "webhook-secret-file", .value("FILE"),
+        "sign and post the webhooks of finished batches with the secret in FILE; docs/running.md")
+
+    static let options =
+        limits
+        + [
+            fallbackOption, certificateOption, webhookOption, Settings.databaseOption, Settings.cacheOption,
+        ]
+        + NamingOption.options + StoreOptions.options + ObjectStoreOptions.options + Limits.fetchOptions
+        + Limits.originOptions
+        + Limits.transcodeOptions
+
+    /// How long one call waits for an unavailable database. The worker's loops repeat calls during a longer outage and
+    /// check for a shutdown before each.
+    static let maxWait = Duration.seconds(5)
+
+    let cache: any ImageStore
+    let transcoders: TranscoderPool
+    let manager: ImageManager
+    let downloader: ImageDownloader
+
+    /// The worker's configuration from the options.
+    let configuration: PrefetchWorker.Configuration
+
+    /// Reads all options before it creates the cache, so that wrong usage creates no directory.
+    init(_ arguments: Arguments, cacheRoot: String) async throws {
+        let durability = try StoreOptions.durability(arguments)
+        let permissions = try StoreOptions.permissions(arguments)
+        let naming = try NamingOption.naming(arguments)
+        let fallbacks = try arguments.list("fallback-cache").map {
+            DirectoryStore(try CacheLayout(root: $0, naming: naming))
+        }
+        let transcoding = try Limits.transcoders(arguments)
+        let fetching = try Limits.fetch(arguments)
+        downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
+        let objects = try BucketSource(arguments, downloader, fetching.limits)
+        let (slots, grace) = try Self.limits(of: arguments)
+        let runtime = try arguments.duration("max-runtime")
+        let webhookKey = try arguments.value(Self.webhookOption.name).map(WebhookSecret.key)
+
+        // Opening creates, reads and locks files.
+        let isBucket = BucketAddress.isBucket(cacheRoot)
+        let home = try Settings(arguments).home
+        let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run {
+            () throws -> (any ImageStore, String) in
+            guard isBucket else {
+                let store = try DirectoryStore(
+                    opening: cacheRoot, naming: naming, durability: durability, permissions: permissions,
+                    fallbacks: fallbacks)
+                return (store, try store.cacheID)
+            }
+            let store = try ObjectStoreOptions.store(
+                cacheRoot, arguments, home: home, naming: naming, usesLocal: true, fallbacks: fallbacks)
+            store.listNamesAhead()
+            return (store, try store.cacheID)
+        }
+        cache = store
+        transcoders = TranscoderPool(configuration: transcoding)
+        var managing = ImageManager.Configuration(sources: [downloader, objects])
+        managing.namedSources["web"] = downloader
+        managing.limits = transcoding.limits
+        // Each upload holds a thread while it waits for the server.
+        if isBucket { managing.storeThreads = try ObjectStoreOptions.transfers(arguments) }
+        manager = ImageManager(cache: cache, transcoders: transcoders, configuration: managing)
+        var configuration = PrefetchWorker.Configuration(
+            WorkerDescription(
+                name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),
+                version: Larder.version, slots: slots, cacheID: cacheID))
+        configuration.origins = downloader.origins
+        if let webhookKey { configuration.webhooks = (downloader, webhookKey) }
+        if let grace { configuration.grace = grace }
+        configuration.runtime = runtime
+        configuration.limits = WorkerLimits(transcoding.limits)
+        self.configuration = configuration
+    }
+
+    /// `--slots` and `--grace`.
+    static func limits(of arguments: Arguments) throws(CommandError) -> (slots: Int, grace: Duration?) {
+        (try arguments.number("slots", in: 1...10_000) ?? WorkerSize.here.slots, try arguments.duration("grace"))
+    }
+
+    /// Finishes the batches without open items and posts their webhooks, before the process ends.
+    ///
+    /// The views show a batch as finished before that only when no older transaction is open on the server.
+    func finishBatches(of queue: PostgresJobQueue) async {
+        _ = try? await queue.workers.maintain(force: true)
+        guard let (downloader, key) = configuration.webhooks else { return }
+        await WebhookService(downloader: downloader, key: key, queue: queue).sendDue()
+    }
+
+    /// Ends the transcoders.
+    func shutdown() async { await transcoders.shutdown() }
+}
+
+extension WorkerLimits {
+    fileprivate init(_ limits: TranscodeLimits) {
+        self.init(
+            memory: Int64(limits.memoryBytes), time: limits.softTime.milliseconds + limits.hardTime.milliseconds)
+    }
+}

@@ -1,0 +1,67 @@
+package import CommandLine
+import Terminal
+
+extension Program {
+    /// `larder`.
+    package static let larder = Program(
+        .larder, settingsCommand: Command.configCheck.words,
+        willParse: { command, words, environment in
+            if command.words == Command.work.words { EventLog(unparsed: words, environment: environment)?.takeNotes() }
+        },
+        willRun: { command, arguments in
+            // An unknown format is an error of the command itself.
+            if command.words == Command.work.words { try? EventLog(arguments).takeNotes() }
+        },
+        remedy: { error, command, arguments in
+            if let remedy = await UnknownName.remedy(error, arguments) { return remedy }
+            let login = RequiredRole.login((try? Settings(arguments))?.databaseURL)
+            return RequiredRole.remedy(error, of: command, login: login)
+        })
+}
+
+extension CommandTable {
+    static let larder: CommandTable = CommandTable(
+        program: "larder", version: Larder.version,
+        summary: "prefetches images, makes their variants, and stores them in SDWebImage's disk layout",
+        description: (
+            short: "prefetch images and make variants of them",
+            long: "Prefetches images, makes their variants, and stores them in SDWebImage's disk layout."
+        ),
+        groups: [
+            ("jobs", [.run, .enqueue, .work, .lookup, .jobSet]),
+            ("batches", [.status, .report, .cancel, .pause, .resume, .retry, .discard, .delete, .prioritize]),
+            (
+                "cache",
+                [
+                    .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
+                    .cacheExport, .cacheImport, .cacheCopy, .cacheTable,
+                ]
+            ),
+            ("pictures", [.key, .sniff, .transform, .fetch]),
+            (
+                "operations",
+                [
+                    .serve, .migrate, .health, .metrics, .check, .doctor, .configShow, .configCheck, .blocklistList,
+                    .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport, .queueList, .queueSet,
+                    .queueLimit, .scheduleList, .scheduleSet, .schedulePause, .scheduleResume, .scheduleRun,
+                    .scheduleRemove, .originList, .originHold, .originLimit, .originClear, .pipelineList,
+                    .pipelineShow, .pipelineSet, .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
+                    .databaseURL, .manual(of: "larder") { .larder }, .completion,
+                ]
+            ),
+        ],
+        usualOptions: [
+            "from", "output", "pipeline", "variant", "batch", "drain", "max-runtime", "priority", "slots", "cache",
+            "database", "allow-address", "transcoders", "grace", "log-format", "queue", "at", "format", "options",
+            "retries", "contact", "robots", "proxy", "max-body",
+        ],
+        subjects: [
+            OptionGroup(title: "downloads", options: Limits.fetchOptions),
+            OptionGroup(title: "origins", options: Limits.originOptions),
+            OptionGroup(title: "images", options: Limits.transcodeOptions),
+            OptionGroup(title: "the cache", options: StoreOptions.options + ExpiryOptions.work),
+            OptionGroup(title: "a bucket as the cache", options: ObjectStoreOptions.options),
+        ],
+        settings: .larder,
+        variables: ["LARDER_TRANSCODER", "LARDER_HOME", "LARDER_DATABASE_URL", "LARDER_CONFIG"])
+}

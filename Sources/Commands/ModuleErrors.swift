@@ -1,0 +1,39 @@
+import DiskCache
+import Downloader
+import EmbeddedPostgres
+import ImageModel
+import JobQueue
+package import Terminal
+import Transcoder
+
+extension VariantError: EndsCommand {
+    package var commandError: CommandError { .larder(.invalidJSON, "\(self)", exit: .wrongUsage) }
+}
+
+extension StoreError: EndsCommand {
+    package var commandError: CommandError {
+        let hint =
+            code == .permission
+            ? "; run as the user of the cache, or share it by --group, --directory-mode 2775 and --file-mode 0664"
+            : ""
+        return CommandError(.storeFailed, description + hint)
+    }
+}
+
+extension FetchError: EndsCommand {
+    package var commandError: CommandError { CommandError(failureCode, message) }
+}
+
+extension TranscodeError: EndsCommand {
+    package var commandError: CommandError { CommandError(failureCode, text) }
+}
+
+extension QueueError: EndsCommand {
+    package var commandError: CommandError {
+        .larder(.database, description + (code == .notMigrated ? "; run 'larder migrate'" : ""))
+    }
+}
+
+extension ClusterError: EndsCommand {
+    package var commandError: CommandError { .larder(.embeddedDatabase, description) }
+}

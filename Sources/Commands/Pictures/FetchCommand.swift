@@ -1,0 +1,95 @@
+import CommandLine
+import Downloader
+import Glibc
+import ImageModel
+import Prefetcher
+import Reports
+import Terminal
+import Transcoder
+
+extension Command {
+    static let fetch = Command(
+        words: ["fetch"], operands: "URL",
+        summary: "Download one URL with the rules, limits, retries and errors of the worker; no database",
+        discussion: """
+            With --if-none-match or --if-modified-since the origin may respond with status 304: nothing is written, and the FILE of
+            --output stays unchanged.
+            """,
+        examples: [
+            "larder fetch https://example.com/a.jpg -o a.jpg",
+            "larder fetch https://img.example.com/a.jpg --credentials profiles.json --profile cdn --robots refuse",
+        ],
+        options: [
+            Option("output", short: "o", .value("FILE"), "write the body to FILE; without it the body is discarded"),
+            Option("retries", .value("N"), "attempts after the first, default 3"),
+            Option(
+                "retry-base", .value("DURATION"),
+                "longest wait before the first retry, four times as long before each further one; default 1s"),
+            Option("max-runtime", .value("DURATION"), "time limit for all attempts, default 45s"),
+            Option("profile", .value("NAME"), "credential profile of --credentials to send"),
+            Option("if-none-match", .value("ETAG"), "ETag of the present copy, quotes included"),
+            Option("if-modified-since", .value("DATE"), "Last-Modified of the present copy"),
+            Option("allow-invalid-certificates", "accept any certificate"),
+            Limits.formatOption,
+        ] + Limits.fetchOptions + Limits.downloadOptions + ObjectStoreOptions.server
+    ) { arguments in
+        // An empty URL is the same error as in a worker.
+        let operands = try arguments.operands()
+        guard operands.count == 1 else { throw CommandError.usage("fetch: exactly one URL is required") }
+        let url = operands[0]
+        var policy = RetryPolicy()
+        if let retries = try arguments.number("retries", in: 0...99) { policy.retries = retries }
+        if let base = try arguments.duration("retry-base") { policy.base = base }
+        let limit = try arguments.duration("max-runtime") ?? .seconds(45)
+        let request = try request(url, arguments)
+        let configuration = try Limits.fetch(arguments)
+        if let profile = request.credentials, configuration.credentials[profile] == nil {
+            throw CommandError.usage("--profile: '\(profile)' is not a profile of --credentials")
+        }
+        let downloader = ImageDownloader(configuration, resolver: try Limits.resolver(arguments))
+        let objects = try BucketSource(arguments, downloader, configuration.limits)
+        let output = try arguments.output(of: "fetch")
+        let file = try output.map { (path) throws(CommandError) in try OutputFile(path) } ?? OutputFile.scratch()
+        let descriptor = file.descriptor
+        let response = try await Retries(policy: policy, deadline: .now + limit).run {
+            () async throws(FetchError) in
+            // An earlier attempt may have written a part of the body.
+            ftruncate(descriptor, 0)
+            lseek(descriptor, 0, SEEK_SET)
+            return objects.canLoad(url)
+                ? try await objects.fetch(request, into: descriptor)
+                : try await downloader.fetch(request, into: descriptor)
+        }
+        let status = response.status ?? 0
+        var line: JSONObject = [
+            "url": ShownURL.masked(url), "httpStatus": status, "bytes": response.bytes, "redirects": response.redirects,
+            "unchanged": response.isNotModified, "etag": response.etag, "lastModified": response.lastModified,
+            "robots": response.robots, "sha256": nil, "format": nil, "path": nil,
+        ]
+        if response.isNotModified {
+            try Console.show(line, arguments, output: output, "\(status), unchanged")
+            return .done
+        }
+        let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))?.name
+        let digest = SHA256Digest.hex(response.sha256)
+        if output != nil { try file.keep() }
+        (line["sha256"], line["format"], line["path"]) = (digest, format, output)
+        let robots = response.robots.map { ", robots: \($0)" } ?? ""
+        try Console.show(
+            line, arguments, output: output,
+            "\(status), \(format ?? "?"), \(ByteCount(response.bytes).text), \(digest)\(robots)")
+        return .done
+    }
+
+    private static func request(_ url: String, _ arguments: Arguments) throws(CommandError) -> FetchRequest {
+        var accepted = TranscodeLimits()
+        accepted.formats = try Limits.formats(arguments)
+        var request = FetchRequest(url)
+        request.inspects = FormatGate(accepted).inspect
+        request.credentials = try arguments.value("profile")
+        request.validators = Validators(
+            etag: try arguments.value("if-none-match"), lastModified: try arguments.value("if-modified-since"))
+        request.allowsInvalidCertificates = arguments.flag("allow-invalid-certificates")
+        return request
+    }
+}

@@ -1,0 +1,48 @@
+import CommandLine
+import ImageModel
+import Terminal
+
+/// Reads the JSON of options; errors name the option or file and the place in it.
+enum VariantJSON {
+    /// - Throws: wrong usage with the number of the `--variant`, when there are several, and the JSON path in it.
+    static func variants(_ texts: [String]) throws(CommandError) -> [Variant] {
+        var variants: [Variant] = []
+        for (index, text) in texts.enumerated() {
+            let place = texts.count > 1 ? "--variant number \(index + 1)" : "--variant"
+            variants.append(try variant(text, from: place))
+        }
+        return variants
+    }
+
+    static func variant(_ text: String, from place: String) throws(CommandError) -> Variant {
+        try checking(place, text.utf8) { () throws(VariantError) in try Variant(json: text.utf8) }
+    }
+
+    static let cacheKeyOption = Option(
+        "cache-key", .value("JSON"),
+        "make cache keys without query parameters or of other hosts, such as "
+            + "'{\"dropQuery\":[\"X-Amz-*\"],\"mapHosts\":{\"cdn1.example.com\":\"cdn.example.com\"}}'")
+
+    /// The rule of `--cache-key`.
+    static func cacheKeyRule(_ arguments: Arguments) throws(CommandError) -> CacheKeyRule? {
+        guard let text = try arguments.value(cacheKeyOption.name) else { return nil }
+        return try checking("--cache-key", text.utf8) { () throws(VariantError) in
+            try CacheKeyRule(json: text.utf8)
+        }
+    }
+
+    /// Runs `body` and puts `place` before its errors. When `text` is not JSON, the error also has line and column.
+    ///
+    /// - Throws: wrong usage, code 4.
+    static func checking<Value>(
+        _ place: String, _ text: some Sequence<UInt8> = EmptyCollection(), _ body: () throws(VariantError) -> Value
+    ) throws(CommandError) -> Value {
+        do {
+            return try body()
+        } catch {
+            let text = Array(text)
+            let at = text.isEmpty || error.path != "$" ? nil : JSONErrorPosition.text(in: text)
+            throw .larder(.invalidJSON, "\(place): \(error)" + (at.map { ", see \($0)" } ?? ""), exit: .wrongUsage)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import CommandLine
+import JobQueue
+import Reports
+import Terminal
+
+extension Command {
+    static let queueList = Command(
+        words: ["queue", "list"], operands: "",
+        summary: "List the queues with their limits, the jobs that run, and why jobs wait",
+        examples: ["larder queue list"],
+        options: [Settings.databaseOption]
+    ) { arguments in
+        for queue in try await Settings(arguments).openQueue().reports.queues() {
+            try Console.show(queue.json, arguments, QueueLine.text(queue))
+        }
+        return .done
+    }
+
+    static let queueLimit = Command(
+        words: ["queue", "limit"], operands: "NAME",
+        summary: "Limit the jobs of a queue that all workers together run at once or claim per second",
+        discussion: """
+            Both limits are set: one that is not given is removed. While more jobs run than a lowered --max-running
+            allows, none is claimed; running jobs continue. As many jobs as --max-rate, and at least one, may be claimed
+            at once.
+            """,
+        examples: ["larder queue limit nightly --max-running 20 --max-rate 5", "larder queue limit nightly"],
+        options: QueueLimitOptions.options + [Settings.databaseOption]
+    ) { arguments in
+        let name = try arguments.operand("NAME", of: "queue limit")
+        let (running, rate) = try QueueLimitOptions.values(arguments)
+        try await Settings(arguments).openQueue().operations.limitQueue(name, maxRunning: running, maxRate: rate)
+        try Console.show(
+            ["queue": name, "maxRunning": running, "maxRate": rate], arguments,
+            "queue \(name): \(QueueLine.limits(running, rate))")
+        return .done
+    }
+
+    static let queueSet = Command(
+        words: ["queue", "set"], operands: "NAME",
+        summary: "Create a queue, or change its order, its time limit and how long its batches are kept",
+        discussion: "A setting that is not given stays as it is. 'larder queue limit' sets limits.",
+        examples: ["larder queue set nightly --keep-history 7d", "larder queue set previews --order newest"],
+        options: [
+            Option(
+                "keep-history", .value("DURATION"),
+                "delete its finished batches and their records after this time, 1h to 3650d, if all history is kept as long"
+            ),
+            Option("order", .value("ORDER"), "what is claimed first within a priority: oldest or newest"),
+            Option(
+                "low-priority-every", .value("N"),
+                "every Nth claim starts at a lower priority, 0 to 1000; 0 never; a new queue has 8"),
+            Option(
+                "job-timeout", .value("DURATION"),
+                "how long a worker may hold a job, 1s to 30d; a new queue has 10m"),
+            Settings.databaseOption,
+        ]
+    ) { arguments in
+        let name = try arguments.operand("NAME", of: "queue set")
+        let day = Duration.seconds(86_400)
+        let history = try arguments.duration("keep-history", in: .seconds(3600)...(day * 3650), "1h to 3650d")
+        let order = try arguments.choice("order", of: ["oldest", "newest"])
+        let every = try arguments.number("low-priority-every", in: 0...1000)
+        let timeout = try arguments.duration("job-timeout", in: .seconds(1)...(day * 30), "1s to 30d")
+        let queue = try await Settings(arguments).openQueue()
+        try await queue.operations.setQueue(
+            name, lifo: order.map { $0 == "newest" }, lowPriorityEvery: every, jobTimeout: timeout,
+            keepHistory: history)
+        guard let set = try await queue.reports.queues().first(where: { $0.name == name }) else { return .failed }
+        try Console.show(set.json, arguments, QueueLine.text(set))
+        return .done
+    }
+}

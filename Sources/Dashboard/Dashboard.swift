@@ -1,0 +1,202 @@
+import Concurrency
+import Downloader
+package import HTTPServer
+import JobQueue
+package import Reports
+import Terminal
+import Transcoder
+
+/// The dashboard: its pages, its API, metrics and probes.
+package struct Dashboard: Sendable {
+    /// Nothing is loaded from elsewhere. The hashes are a report's, which has its script inside.
+    private static let policy =
+        "default-src 'none'; style-src 'self' '\(ReportPage.styleHash)'; "
+        + "script-src 'self' '\(ReportPage.scriptHash)'; connect-src 'self'; img-src 'self' data: blob:; "
+        + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    private static let headers = [
+        (name: "Content-Security-Policy", value: policy), (name: "Referrer-Policy", value: "no-referrer"),
+        (name: "X-Frame-Options", value: "DENY"),
+    ]
+
+    package let queues: DashboardQueues
+    package let access: DashboardAccess
+    /// Where the images are; nil when they are not shown.
+    package let place: CachePlace?
+    package let preview: DashboardPreview
+    /// A report decodes images with as many processes as there are cores.
+    private let reporting = AsyncSemaphore(1)
+    private let answers = DashboardAnswers()
+    /// Streams of events that are open.
+    private let viewers = Locked(0)
+    /// Writes a line about each change.
+    package let log: @Sendable (String) -> Void
+
+    package init(
+        queues: DashboardQueues, access: DashboardAccess, place: CachePlace?, preview: DashboardPreview,
+        log: @escaping @Sendable (String) -> Void
+    ) {
+        self.queues = queues
+        self.access = access
+        self.place = place
+        self.preview = preview
+        self.log = log
+    }
+
+    /// How long the body of a request may be. A preview's may contain a file, from a user who may make one.
+    package func longestBody(of request: HTTPRequest) -> Int {
+        guard request.path == DashboardPreview.path, access.permits(request) else {
+            return HTTPEndpoint.longestBody
+        }
+        return DashboardPreview.longestBody
+    }
+
+    /// The answer to a request. Errors of the database are answers, too.
+    package func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+        var answer = Self.protected(await unguarded(request))
+        // The pages show buttons only where these work.
+        answer.headers.append(("Larder-Changes", access.allowsChanges ? "allowed" : "refused"))
+        return answer
+    }
+
+    /// With the headers that keep a browser to what the dashboard itself sends.
+    private static func protected(_ answer: HTTPAnswer) -> HTTPAnswer {
+        var answer = answer
+        answer.headers += headers.filter { own in !answer.headers.contains { $0.name == own.name } }
+        return answer
+    }
+
+    private func unguarded(_ request: HTTPRequest) async -> HTTPAnswer {
+        // What a browser loads before a user can give the token; it contains no data.
+        if let file = DashboardFile.all[request.path] { return request.isReading ? file : .wrongMethod }
+        if request.path == "/livez" { return HTTPAnswer(body: Array("alive\n".utf8)) }
+        do {
+            let user = try access.user(of: request)
+            switch request.path {
+            case "/readyz":
+                try await queues.probes.checkReady()
+                return HTTPAnswer(body: Array("ready\n".utf8))
+            case "/metrics":
+                let gauges = try await queues.reading { try await $0.reports.gauges() }
+                return HTTPAnswer(type: MetricsText.type, body: Array(metrics(gauges).utf8))
+            case DashboardPreview.path where request.method == "POST":
+                return HTTPAnswer.json(200, try await preview.answer(request.body))
+            case DashboardEvents.path where request.method == "GET": return try events(request)
+            case DashboardFile.description.path:
+                return HTTPAnswer(type: "application/json", body: Array(DashboardFile.description.text.utf8))
+            case let path where path.hasPrefix("/cache/") && request.isReading:
+                guard let place else { return .notFound }
+                return try await DashboardCache(place).answer(request, key: String(path.dropFirst("/cache/".count)))
+            case let path where path.hasPrefix("/batch/") && request.isReading:
+                return try await image(request, path.dropFirst("/batch/".count))
+            case let path where path.hasPrefix("/report/") && request.isReading:
+                guard let batch = Int64(path.dropFirst("/report/".count)) else { return .notFound }
+                return try await report(on: batch)
+            default: return try await call(request, user)
+            }
+        } catch let refusal as DashboardAccess.Refusal {
+            return HTTPAnswer.failure(refusal.status, .usage(refusal.message))
+        } catch {
+            return HTTPAnswer.failure(Self.status(of: error), CommandError(error))
+        }
+    }
+
+    private func call(_ request: HTTPRequest, _ user: String?) async throws -> HTTPAnswer {
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard parts.starts(with: ["api", "v1"]) else { return .notFound }
+        let path = Array(parts.dropFirst(2))
+        let matches = DashboardRoute.all.compactMap { route in route.match(path).map { (route, $0) } }
+        guard !matches.isEmpty else {
+            return HTTPAnswer.failure(404, .usage("there is no \(PrintableText.text(request.path))"))
+        }
+        let method = request.method == "HEAD" ? "GET" : request.method
+        guard let (route, number) = matches.first(where: { $0.0.method == method }) else {
+            return HTTPAnswer.failure(405, .usage("use \(matches.map(\.0.method).joined(separator: " or "))"))
+        }
+        func call(_ queue: PostgresJobQueue) -> DashboardCall {
+            DashboardCall(queue: queue, request: request, number: number, allowsChanges: access.allowsChanges)
+        }
+        guard !request.isReading else {
+            return try await answers.answer(to: request, lasting: route.lasting) {
+                try await queues.reading { HTTPAnswer.json(200, try await route.run(call($0))) }
+            }
+        }
+        let queue = queues.changes
+        defer { answers.forget() }
+        log("\(user ?? "a user of the dashboard") called \(request.method) \(request.path)")
+        let target = try route.target(of: call(queue))
+        let action = try await queue.operations.beginAction(actor: user, verb: route.verb, target: target)
+        do {
+            return HTTPAnswer.json(200, try await route.run(call(queue)))
+        } catch {
+            try? await queue.operations.failAction(action, CommandError(error).message)
+            throw error
+        }
+    }
+
+    /// The file of `NAME/VARIANT/JOB`; `original` is the variant of the original. A name may contain slashes.
+    private func image(_ request: HTTPRequest, _ path: Substring) async throws -> HTTPAnswer {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard let place, parts.count >= 3, let job = parts.last.flatMap({ Int64($0) }) else { return .notFound }
+        let name = parts.dropLast(2).joined(separator: "/")
+        let variant = String(parts[parts.count - 2])
+        let image = try await queues.reading {
+            try await $0.reports.image(of: .name(name), job: job, variant: variant == "original" ? nil : variant)
+        }
+        guard let image else { return .notFound }
+        return try await DashboardCache(place).answer(request, key: image.key)
+    }
+
+    /// The stream of the questions that the request names.
+    private func events(_ request: HTTPRequest) throws -> HTTPAnswer {
+        let events = try DashboardEvents(request.arguments["paths"])
+        guard let viewer = DashboardViewer(viewers, limit: DashboardEvents.streams) else {
+            return HTTPAnswer.failure(503, .usage("\(DashboardEvents.streams) pages are open already"))
+        }
+        var answer = HTTPAnswer(type: "text/event-stream")
+        answer.stream = { stream in
+            await events.run(to: stream) { question in await read(question) }
+            withExtendedLifetime(viewer) {}
+        }
+        return answer
+    }
+
+    /// The answer to a question of a stream, whose user was let in at its beginning.
+    private func read(_ question: HTTPRequest) async -> HTTPAnswer {
+        do { return try await call(question, nil) } catch {
+            return HTTPAnswer.failure(Self.status(of: error), CommandError(error))
+        }
+    }
+
+    /// The page of a batch's report, as `larder report --format html` writes it.
+    private func report(on batch: Int64) async throws -> HTTPAnswer {
+        let report = try await queues.slowReads.reports.summary(of: .id(batch))
+        let source = ReportSource(report, in: queues.slowReads, place, thumbnails: ReportSource.thumbnails)
+        guard await reporting.acquire() else { throw CommandError.larder(.other, "stopping") }
+        let page = try await finally({ reporting.release() }) { try await source.page(isServed: true) }
+        return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(try page.text().utf8))
+    }
+
+    private func metrics(_ gauges: [QueueGauge]) -> String {
+        var page = MetricsText()
+        page.add("larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
+        QueueMetrics(gauges).write(to: &page)
+        ProcessMetrics().write(to: &page)
+        return page.text
+    }
+
+    /// The HTTP status of an error.
+    private static func status(of error: any Error) -> UInt32 {
+        // About the image of a preview.
+        if error is FetchError || error is TranscodeError { return 422 }
+        guard let error = error as? QueueError else {
+            return (error as? CommandError)?.exit == .wrongUsage ? 400 : 500
+        }
+        if error.isDenied { return 403 }
+        switch error.code {
+        case .unknownBatch, .unknownJob, .unknownQueue, .unknownSchedule, .unknownPipeline: return 404
+        case .batchClosed, .locked: return 409
+        case .invalidArgument: return 400
+        default: return error.isTransient ? 503 : 500
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import FoundationEssentials
+import HTTPServer
+package import ImageModel
+import JobQueue
+import Reports
+import Terminal
+
+/// A call of the API: what a route reads of its request.
+struct DashboardCall: Sendable {
+    let queue: PostgresJobQueue
+    let request: HTTPRequest
+    /// The number in the path, for routes that have one.
+    let number: Int64
+    /// Whether the dashboard may change something: what a change has to name is answered as it is.
+    let allowsChanges: Bool
+
+    /// A parameter of the query.
+    ///
+    /// - Throws: wrong usage when it is not a number in the range.
+    func number(_ name: String, in range: ClosedRange<Int>, default value: Int) throws(CommandError) -> Int {
+        guard let text = request.arguments[name] else { return value }
+        guard let number = Int(text), range.contains(number) else {
+            throw .usage(
+                "\(name): '\(PrintableText.text(text))' is not a number from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        return number
+    }
+
+    /// A text field of the JSON body.
+    ///
+    /// - Throws: wrong usage when it is missing, empty or not a text.
+    func text(_ name: String) throws(CommandError) -> String {
+        guard case .string(let text) = try fields()[name], !text.isEmpty else {
+            throw .usage("the body needs a text field '\(name)'")
+        }
+        return text
+    }
+
+    /// A field of the JSON body that is a whole number.
+    ///
+    /// - Throws: wrong usage when it is missing or something else.
+    func integer(_ name: String) throws(CommandError) -> Int {
+        guard let number = try fields()[name]?.integer else {
+            throw .usage("the body needs a number field '\(name)'")
+        }
+        return number
+    }
+
+    /// A whole number of seconds in the JSON body; nil without it.
+    func seconds(_ name: String) throws(CommandError) -> Duration? {
+        guard let value = try fields()[name] else { return nil }
+        guard let seconds = value.integer, (1...31_536_000).contains(seconds) else {
+            throw .usage("'\(name)' must be a whole number of seconds, at most a year")
+        }
+        return .seconds(seconds)
+    }
+
+    /// The filter of failures in the query or the body: `batch`, `domain` and `code`, `origin`, `text`.
+    ///
+    /// - Throws: wrong usage for a wrong type, and for one of `domain` and `code` alone.
+    func filter() throws(CommandError) -> FailureFilter {
+        let fields = try request.isReading ? [:] : self.fields()
+        func text(_ name: String) throws(CommandError) -> String? {
+            let text = request.isReading ? request.arguments[name] : fields[name]?.string
+            if text == nil, fields[name] != nil { throw .usage("'\(name)' must be a text") }
+            return text.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        func integer(_ name: String) throws(CommandError) -> Int? {
+            let given = request.arguments[name]
+            let number = request.isReading ? given.flatMap { Int($0) } : fields[name]?.integer
+            if number == nil, fields[name] != nil || given?.isEmpty == false {
+                throw .usage("'\(name)' must be a whole number")
+            }
+            return number
+        }
+        let (domain, code) = (try text("domain"), try integer("code"))
+        guard (domain == nil) == (code == nil) else { throw .usage("'domain' and 'code' belong together") }
+        return FailureFilter(
+            batch: try integer("batch").map { Int64($0) },
+            error: domain.flatMap { domain in code.map { FailureCode(domain: domain, code: $0) } },
+            origin: try text("origin"), text: try text("text"))
+    }
+
+    /// The filter in words, for the record of changes.
+    var filterText: String {
+        get throws(CommandError) {
+            let filter = try filter()
+            let parts = [
+                filter.batch.map { "batch \($0)" }, filter.error.map { "\($0.domain) \($0.code)" },
+                filter.origin.map { "origin \(ShownURL.masked($0))" },
+                filter.text.map { "text \(ShownURL.masked($0))" },
+            ]
+            return parts.contains { $0 != nil } ? parts.compactMap(\.self).joined(separator: ", ") : "all failures"
+        }
+    }
+
+    private func fields() throws(CommandError) -> [String: JSONValue] {
+        guard let value = try? JSONValue.parse(request.body), case .object(let object) = value else {
+            throw .usage("the body is not a JSON object")
+        }
+        return object
+    }
+}
+
+extension JSONValue {
+    /// The text; nil for other types.
+    package var string: String? { if case .string(let text) = self { text } else { nil } }
+
+    /// The whole number; nil for other numbers and other types.
+    var integer: Int? { if case .number(let number) = self { Int(exactly: number) } else { nil } }
+}

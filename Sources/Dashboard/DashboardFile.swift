@@ -1,0 +1,49 @@
+import HTTPServer
+import Reports
+import Terminal
+
+/// The files that a browser loads. They contain no data: the script reads it from the API.
+enum DashboardFile {
+    /// The OpenAPI description of what `larder serve` answers: docs/openapi.json.
+    static let description = (path: "/api/v1/openapi.json", text: EmbeddedText.openapi_json)
+
+    static let all: [String: HTTPAnswer] = [
+        "/": page,
+        "/style.css": HTTPAnswer(type: "text/css; charset=utf-8", body: Array(PageResource.style.utf8)),
+        "/script.js": HTTPAnswer(
+            type: "text/javascript; charset=utf-8", body: Array(script.utf8)),
+        "/favicon.ico": HTTPAnswer(status: 204, body: []),
+    ]
+
+    /// A script uses what those before it declare.
+    private static let script = [
+        PageResource.script, EmbeddedText.dashboard_js, EmbeddedText.charts_js, EmbeddedText.images_js,
+        EmbeddedText.preview_js, EmbeddedText.pipelines_js, EmbeddedText.batch_js, EmbeddedText.failures_js,
+        EmbeddedText.pages_js, EmbeddedText.live_js,
+    ].joined()
+
+    /// The page that the script fills.
+    private static var page: HTTPAnswer {
+        let text = """
+            <!doctype html>
+            <html lang="en">
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>Larder</title>
+            <link rel="stylesheet" href="style.css">
+            <script src="script.js" defer></script>
+            <a class="skip" href="#main">Skip to the content</a>
+            <header>
+            <strong>Larder</strong>
+            <nav aria-label="Pages"></nav>
+            <span id="connection" role="status"></span>
+            </header>
+            <main id="main" tabindex="-1" data-most-file-bytes="\(PreviewRequest.mostBytes)"
+             data-most-variants="\(PreviewRequest.mostVariants)"><p>Loading…</p></main>
+            <noscript><p>The dashboard needs JavaScript; <code>larder status</code> does not.</p></noscript>
+            </html>
+
+            """
+        return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(text.utf8))
+    }
+}

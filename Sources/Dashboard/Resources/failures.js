@@ -1,0 +1,44 @@
+// The script of the page of the failures of all batches.
+
+const failureFields = [["text", "Part of the URL"], ["origin", "Origin"], ["domain", "Error domain"],
+  ["code", "Error code"], ["batch", "Batch number"]];
+const errorDomains = ["SDWebImageErrorDomain", "NSURLErrorDomain", "LarderErrorDomain"];
+
+async function failuresPage(filter) {
+  const { after, ...wanted } = filter;
+  const { failures, next } = await call("failures?" + query({ ...wanted, after, limit: 100 }));
+  const body = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== "")
+    .map(([name, value]) => [name, ["batch", "code"].includes(name) ? Number(value) : value]));
+  const isFiltered = Object.keys(body).length > 0;
+  const which = isFiltered ? "that match" : "of all batches";
+  const note = ({ jobs, refused, left }) => `${number(jobs)} jobs were changed.`
+    + (refused > 0 ? ` ${number(refused)} could not be: the page of their batch changes them.` : "")
+    + (left ? " There are more: press again." : "");
+  return [
+    make("form", { class: "filter", role: "search", onsubmit: (event) => {
+      event.preventDefault();
+      location.hash = "#/failures?" + query(Object.fromEntries(new FormData(event.currentTarget)));
+    } }, failureFields.map(([name, label]) => make("label", {}, label,
+      make("input", { name, value: wanted[name] ?? "",
+        type: ["code", "batch"].includes(name) ? "number" : "text",
+        list: name === "domain" ? "domains" : null, autocomplete: "off" }))),
+      make("datalist", { id: "domains" }, errorDomains.map((domain) => make("option", { value: domain }))),
+      make("div", { class: "actions" }, make("button", { class: "primary" }, "Filter"),
+        isFiltered ? make("a", { href: "#/failures" }, "Show all") : null)),
+    failures.length === 0 ? null : make("div", { class: "actions" },
+      button("Retry all shown", "failures/retry", body, `Retry the newest failures ${which}, at most 200 at once?`, false, note),
+      button("Discard all shown", "failures/discard", body, `Discard the newest failures ${which}, at most 200 at once?`, true, note)),
+    table("Failures", [
+      ["URL and batch", (row) => [breakable(row.url), make("p", { class: "quiet" }, batchLink(row))], "long"],
+      ["Cause", (row) => [row.meaning, make("p", { class: "quiet" },
+        [row.meaning.includes(row.message) ? "" : row.message, `${row.domain} ${row.code}`,
+          row.attempts > 1 ? `${row.attempts} attempts` : ""].filter((part) => part).join(" · "))],
+      "long cause"],
+      ["When", (row) => time(row.finishedAt)],
+      ["", (row) => row.job === null ? null : [
+        button("Retry", `jobs/${row.job}/retry`, {}, `Retry ${row.url}?`),
+        button("Discard", `jobs/${row.job}/discard`, {}, `Discard the failure of ${row.url}?`, true)].filter((part) => part), "actions"],
+    ], failures, isFiltered ? "No failure matches." : "Nothing has failed that was not retried or discarded."),
+    next ? make("p", {}, make("a", { href: "#/failures?" + query({ ...wanted, after: next }) }, "Older failures")) : null,
+  ];
+}

@@ -1,0 +1,118 @@
+import CMicroHTTPD
+import Concurrency
+import Synchronization
+import Terminal
+
+/// An HTTP server on a thread of its own, by libmicrohttpd: epoll, keep-alive, limits and parsing are the library's.
+package final class HTTPEndpoint: Sendable {
+    /// Called on the thread of the server; it must not block, and may send the reply later.
+    package typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
+
+    /// What a request carries; others are dropped.
+    package static let headers = [
+        "host", "origin", "authorization", "content-type", "range", "if-range", "if-none-match",
+    ]
+    package static let arguments = [
+        "after", "batch", "code", "domain", "limit", "minutes", "origin", "paths", "queue", "text",
+    ]
+    /// Of a request, in bytes, unless the server says otherwise.
+    package static let longestBody = 65_536
+
+    /// At once; further ones wait for a place.
+    package static let connections = 64
+    /// Of a connection without a byte, in seconds.
+    private static let timeout: UInt32 = 10
+
+    /// What the callbacks of the server get.
+    private final class Context: Sendable {
+        let handler: Handler
+        let headers: [String]
+        let longestBody: @Sendable (HTTPRequest) -> Int
+        let open = OpenRequests()
+
+        init(
+            _ handler: @escaping Handler, headers: [String], longestBody: @escaping @Sendable (HTTPRequest) -> Int
+        ) {
+            self.handler = handler
+            self.headers = headers
+            self.longestBody = longestBody
+        }
+
+        func limit(_ request: OpaquePointer) -> Int { longestBody(read(request)) }
+
+        func answer(_ request: OpaquePointer) {
+            let reply = HTTPReply(request, of: open)
+            if open.isClosing {
+                return reply.send(HTTPAnswer(status: 503, body: Array("stopping\n".utf8)))
+            }
+            guard !larder_http_is_too_long(request) else {
+                return reply.send(.failure(413, .usage("the body of the request is too long")))
+            }
+            handler(read(request), reply)
+        }
+
+        private func read(_ request: OpaquePointer) -> HTTPRequest {
+            var read = HTTPRequest(path: String(cString: larder_http_path(request)))
+            read.method = String(cString: larder_http_method(request))
+            for name in headers {
+                if let value = larder_http_header(request, name) { read.headers[name] = String(cString: value) }
+            }
+            for name in HTTPEndpoint.arguments {
+                if let value = larder_http_argument(request, name) { read.arguments[name] = String(cString: value) }
+            }
+            var length = 0
+            if let bytes = larder_http_body(request, &length) {
+                read.body = Array(UnsafeRawBufferPointer(start: bytes, count: length))
+            }
+            return read
+        }
+    }
+
+    /// The library's handle; `deinit` ends its thread.
+    private struct Server: ~Copyable {
+        let handle: OpaquePointer
+        deinit { larder_http_stop(handle) }
+    }
+
+    private let context: Context
+    private let server: Mutex<Server?>
+    package let port: UInt16
+
+    /// - Parameters:
+    ///   - header: one more header that requests carry, in lower case.
+    ///   - longestBody: how long the body of a request may be, which has none yet; further requests are answered 413.
+    ///     Called on the thread of the server; it must not block.
+    /// - Throws: a `CommandError` that names the address when it cannot be listened on.
+    package init(
+        _ address: ListenAddress, header: String? = nil,
+        longestBody: @escaping @Sendable (HTTPRequest) -> Int = { _ in longestBody }, _ handler: @escaping Handler
+    ) async throws {
+        context = Context(handler, headers: Self.headers + [header].compactMap(\.self), longestBody: longestBody)
+        let (socket, port) = try await ThreadPool(name: "listen", threads: 1).run { () throws(CommandError) in
+            try address.listen()
+        }
+        self.port = port
+        let me = Unmanaged.passUnretained(context).toOpaque()
+        guard
+            let handle = larder_http_start(
+                socket, UInt32(Self.connections), Self.timeout,
+                { context, request in
+                    guard let context, let request else { return 0 }
+                    return Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().limit(request)
+                },
+                { context, request in
+                    guard let context, let request else { return }
+                    Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().answer(request)
+                }, me)
+        else { throw CommandError.larder(.other, "cannot start the HTTP endpoint on port \(port)") }
+        server = Mutex(Server(handle: handle))
+    }
+
+    /// Ends the server when the requests under way are answered; new ones are answered 503.
+    package func close() async {
+        await ThreadPool(name: "listen", threads: 1).run { [self] in
+            context.open.close()
+            server.withLock { $0 = nil }
+        }
+    }
+}

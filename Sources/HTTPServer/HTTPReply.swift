@@ -1,0 +1,58 @@
+import CMicroHTTPD
+import Concurrency
+import Glibc
+
+/// The place of the answer to one request. A reply that is dropped without an answer sends status 500.
+package final class HTTPReply: Sendable {
+    /// The address of the library's request until it is answered; it waits for the answer.
+    private let request: Locked<UInt>
+    private let requests: OpenRequests
+
+    /// - Parameter requests: which counts it until it is answered.
+    package init(_ request: OpaquePointer, of requests: OpenRequests) {
+        requests.enter()
+        self.requests = requests
+        self.request = Locked(UInt(bitPattern: request))
+    }
+
+    deinit { send(HTTPAnswer(status: 500, body: Array("no answer\n".utf8))) }
+
+    /// Sends the answer; only the first one counts. Does not block.
+    package func send(_ answer: HTTPAnswer) {
+        guard let request = take() else { return }
+        // The library closes its descriptor when the last byte is sent.
+        if let part = answer.file, case let copy = fcntl(part.descriptor, F_DUPFD_CLOEXEC, 0), copy >= 0 {
+            larder_http_begin_file(request, answer.status, copy, part.range.lowerBound, part.range.count)
+        } else {
+            larder_http_begin_answer(request, answer.status, answer.body, answer.body.count)
+        }
+        Self.finish(request, answer)
+        requests.leave()
+    }
+
+    /// Begins an answer without a body, which the stream sends; nil when there is no memory for it.
+    package func stream(_ answer: HTTPAnswer) -> HTTPStream? {
+        guard let request = take() else { return nil }
+        let stream = larder_http_begin_stream(request, answer.status)
+        Self.finish(request, answer)
+        if stream == nil { requests.leave() }
+        return stream.map { HTTPStream($0, of: requests) }
+    }
+
+    /// The library's request, once.
+    private func take() -> OpaquePointer? {
+        let address = request.withLock { address in
+            defer { address = 0 }
+            return address
+        }
+        return OpaquePointer(bitPattern: address)
+    }
+
+    private static func finish(_ request: OpaquePointer, _ answer: HTTPAnswer) {
+        let headers = [
+            ("Content-Type", answer.type), ("Cache-Control", answer.caching), ("X-Content-Type-Options", "nosniff"),
+        ]
+        for (name, value) in headers + answer.headers { larder_http_add_header(request, name, value) }
+        larder_http_end_answer(request)
+    }
+}

@@ -1,0 +1,36 @@
+import CMicroHTTPD
+import Concurrency
+
+/// An answer that is sent in pieces. Dropping it ends the answer.
+package final class HTTPStream: Sendable {
+    /// The address of the library's stream until it is ended.
+    private let stream: Locked<UInt>
+    private let requests: OpenRequests
+
+    /// - Parameter requests: which counts it until its end.
+    package init(_ stream: OpaquePointer, of requests: OpenRequests) {
+        self.stream = Locked(UInt(bitPattern: stream))
+        self.requests = requests
+    }
+
+    deinit { end() }
+
+    /// Sends bytes without waiting. False when the client has gone or does not read, or the server ends.
+    package func send(_ bytes: [UInt8]) -> Bool {
+        guard !requests.isClosing else { return false }
+        return stream.withLock { address in
+            OpaquePointer(bitPattern: address).map { larder_http_push($0, bytes, bytes.count) } ?? false
+        }
+    }
+
+    /// Ends the answer.
+    package func end() {
+        let address = stream.withLock { address in
+            defer { address = 0 }
+            return address
+        }
+        guard let stream = OpaquePointer(bitPattern: address) else { return }
+        larder_http_end_stream(stream)
+        requests.leave()
+    }
+}

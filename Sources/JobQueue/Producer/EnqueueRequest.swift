@@ -1,0 +1,120 @@
+public import ImageModel
+
+/// Up to 10,000 URLs to enqueue with the same settings.
+public struct EnqueueRequest: Sendable {
+    /// When jobs may start, by the database's clock.
+    public enum Start: Sendable, Equatable {
+        /// At once.
+        case now
+        /// After this time.
+        case after(Duration)
+        /// At this time, in seconds since 1970.
+        case at(secondsSince1970: Double)
+    }
+
+    /// What a URL does whose job runs at the time of the call.
+    public enum OnRunning: String, Sendable {
+        /// It ends with the running job.
+        case join
+        /// It is loaded again after the running job, with the options of its own call.
+        case again
+    }
+
+    /// The limit of URLs per call.
+    public static let maxURLs = 10_000
+
+    /// The URLs. Bytes that are not UTF-8 are passed as U+FFFD, and such a URL is answered `invalid`.
+    public var urls: [String]
+    /// The batch's name, opened if missing; nil is the default batch of the queue and day.
+    public var batch: String?
+    /// The batch's id, used instead of `batch` when set.
+    public var batchID: Int64?
+    /// The pipeline's newest version; nil is the batch's pipeline, else `original`.
+    public var pipeline: String?
+    /// 0 first … 9 last; nil is the batch's priority, else 4.
+    public var priority: Int?
+    /// When the jobs may start; `.now` by default.
+    public var start: Start = .now
+    /// SDWebImage's option bits; 0 by default. Bit 0 (RetryFailed) passes the blocklist.
+    public var options: UInt64 = 0
+    /// SDWebImage's context as JSON text; nil by default.
+    public var context: String?
+    /// The limit of attempts, 1…100; nil is 4 (three retries).
+    public var maxAttempts: Int?
+    /// The base of the back-off; nil is 1 s.
+    public var retryBase: Duration?
+    /// The queue; `default` by default.
+    public var queue = "default"
+    /// A URL that was stored within this time with this pipeline, context and options in the cache `cacheID` is
+    /// answered `fresh`; nil, the default, never answers so.
+    public var freshFor: Duration?
+    /// The cache of `freshFor`, by the random id in its root; nil is the only one that workers fill.
+    public var cacheID: String?
+    /// Items that have not started by this time, in seconds since 1970, finish as cancelled; nil is no limit.
+    public var notAfter: Double?
+    /// Items that have not started this long after the call, or after the run of a schedule, finish as cancelled; nil is
+    /// no limit. Used when `notAfter` is nil.
+    public var validFor: Duration?
+    /// What a URL does whose job runs at the time of the call; `.join` by default.
+    public var onRunning = OnRunning.join
+    /// Per URL a JSON object of at most 4,096 bytes, or nil, which records and reports repeat; empty for none.
+    public var metas: [String?] = []
+    /// Per URL what differs from this request; empty when nothing does. Each distinct value costs a call of the database.
+    public var settings: [Settings] = []
+    /// Answers the same and changes nothing, not even that a batch or `spec` is added.
+    public var isDryRun = false
+    /// The definition of `pipeline` in a dry run or a schedule, when it may not be in the database yet.
+    public var spec: String?
+    /// The list that the URLs are from, when it is enqueued in several calls that may be repeated, and how many of its
+    /// URLs came before this call.
+    public var source: (name: String, from: Int)?
+
+    /// What one URL of a request has of its own; nil and `.now` are the request's.
+    public struct Settings: Sendable, Equatable {
+        /// The pipeline's newest version.
+        public var pipeline: String?
+        /// 0 first … 9 last.
+        public var priority: Int?
+        /// When the job may start.
+        public var start: Start = .now
+
+        /// No own settings.
+        public init() {}
+    }
+
+    /// A request with default settings.
+    public init(urls: [String], batch: String? = nil) {
+        self.urls = urls
+        self.batch = batch
+    }
+}
+
+/// The answer to one URL of an `EnqueueRequest`.
+public struct EnqueueAnswer: Sendable {
+    /// The possible answers.
+    public enum Kind: String, Sendable {
+        /// A new job.
+        case inserted
+        /// A live job of the same URL and pipeline stands for this item too, also for a duplicate in the same call.
+        case joined
+        /// Stored within `freshFor`.
+        case fresh
+        /// On the blocklist: a failed item, SDWebImageErrorDomain 1003.
+        case blocked
+        /// Not a URL that Larder can fetch: a failed item.
+        case invalid
+    }
+
+    /// The answer.
+    public let kind: Kind
+    /// The job, for `inserted` and `joined`.
+    public let job: Int64?
+    /// The error, for `blocked` and `invalid`.
+    public let error: FailureReason?
+
+    package init(kind: Kind, job: Int64?, error: FailureReason?) {
+        self.kind = kind
+        self.job = job
+        self.error = error
+    }
+}

@@ -1,0 +1,87 @@
+/// A problem of the queue or its database, present or expected.
+package struct HealthFinding: Sendable {
+    /// The severity of a finding.
+    package enum Severity: String, Sendable {
+        /// Jobs do not run, or the database will fail.
+        case error
+        /// It becomes a problem if it lasts.
+        case warning
+        /// For information.
+        case info
+    }
+
+    /// The severity.
+    package let severity: Severity
+    /// The kind of finding; docs/operations.md lists them.
+    package let what: String
+    /// Where, since when and how much.
+    package let detail: String
+    /// What to do about it.
+    package let hint: String
+}
+
+/// A number about the queues of the database, for monitoring.
+package struct QueueGauge: Sendable {
+    /// What is measured; the comment of `larder.gauges_v1` lists the names and units.
+    package let metric: String
+    /// The queue and the priority; nil for the whole database.
+    package let queue: String?, priority: Int?
+    /// The reason of a hold, the task, or the severity of findings.
+    package let reason: String?
+    /// The value.
+    package let value: Double
+}
+
+/// A violated invariant, as `PostgresJobQueue.check()` finds it.
+package struct BrokenInvariant: Sendable {
+    /// The invariant, as a sentence.
+    package let invariant: String
+    /// The id of the job or batch.
+    package let subject: Int64?
+    /// What was found.
+    package let detail: String
+}
+
+extension PostgresJobQueue.Reports {
+    /// Numbers for monitoring, from `larder.gauges_v1`: a bounded query. Never waits for an unreachable database.
+    package func gauges() async throws(QueueError) -> [QueueGauge] {
+        try await database.read("SELECT metric, queue, priority, reason, value FROM larder.gauges_v1()", maxWait: .zero)
+        {
+            rows throws(QueueError) in
+            (0..<rows.count).map { row in
+                QueueGauge(
+                    metric: rows.text(row, 0) ?? "", queue: rows.text(row, 1),
+                    priority: rows.integer(row, 2).map(Int.init),
+                    reason: rows.text(row, 3), value: rows.number(row, 4) ?? 0)
+            }
+        }
+    }
+
+    /// The findings of the view `larder.health`, worst first; none: healthy. Counts no jobs.
+    package func health() async throws(QueueError) -> [HealthFinding] {
+        try await database.read("SELECT severity, what, detail, hint FROM larder.health") { rows throws(QueueError) in
+            var findings: [HealthFinding] = []
+            for row in 0..<rows.count {
+                guard let severity = rows.text(row, 0).flatMap(HealthFinding.Severity.init(rawValue:)) else {
+                    throw QueueError(.unexpectedAnswer, "a finding of severity \(rows.text(row, 0) ?? "none")")
+                }
+                findings.append(
+                    HealthFinding(
+                        severity: severity, what: rows.text(row, 1) ?? "", detail: rows.text(row, 2) ?? "",
+                        hint: rows.text(row, 3) ?? ""))
+            }
+            return findings
+        }
+    }
+
+    /// Verifies the invariants of the queue in one snapshot; no rows: all hold. Reads everything; at most 1,000 rows.
+    package func check() async throws(QueueError) -> [BrokenInvariant] {
+        try await database.read("SELECT invariant, subject, detail FROM larder.check() LIMIT 1000") {
+            rows throws(QueueError) in
+            (0..<rows.count).map { row in
+                BrokenInvariant(
+                    invariant: rows.text(row, 0) ?? "", subject: rows.integer(row, 1), detail: rows.text(row, 2) ?? "")
+            }
+        }
+    }
+}

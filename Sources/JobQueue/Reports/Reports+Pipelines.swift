@@ -1,0 +1,68 @@
+extension PostgresJobQueue.Reports {
+    /// The newest version of a pipeline. Throws `.unknownPipeline`.
+    public func pipeline(named name: String) async throws(QueueError) -> PipelineVersion {
+        try await database.read(
+            "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE name = $1 ORDER BY version DESC LIMIT 1",
+            [.text(name)]
+        ) { rows throws(QueueError) in
+            guard rows.count == 1 else { throw QueueError(.unknownPipeline, "unknown pipeline \"\(name)\"") }
+            return try rows.pipeline(0)
+        }
+    }
+
+    /// The newest version of each pipeline, by name.
+    public func pipelines() async throws(QueueError) -> [PipelineVersion] {
+        try await database.read(
+            "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE newest ORDER BY name"
+        ) { rows throws(QueueError) in
+            var pipelines: [PipelineVersion] = []
+            for row in 0..<rows.count { pipelines.append(try rows.pipeline(row)) }
+            return pipelines
+        }
+    }
+}
+
+/// A variant of a pipeline version whose files may be made by another recipe than the wanted one.
+package struct WantedRecipe: Sendable, Hashable {
+    /// The id of the pipeline version.
+    package let pipeline: Int
+    /// The variant's name there.
+    package let variant: String
+    /// The recipe that its key is to have now; `Variant.recipe`.
+    package let recipe: String
+
+    /// Names a variant and the recipe.
+    package init(pipeline: Int, variant: String, recipe: String) {
+        self.pipeline = pipeline
+        self.variant = variant
+        self.recipe = recipe
+    }
+}
+
+extension PostgresJobQueue.Reports {
+    /// The versions of pipelines that were added last, at most `limit`.
+    package func recentPipelines(limit: Int = 1_000) async throws(QueueError) -> [PipelineVersion] {
+        try await database.read(
+            "SELECT pipeline_id, name, version, spec FROM larder.pipeline ORDER BY pipeline_id DESC LIMIT $1",
+            [.integer(Int64(limit))]
+        ) { rows throws(QueueError) in
+            var pipelines: [PipelineVersion] = []
+            for row in 0..<rows.count { pipelines.append(try rows.pipeline(row)) }
+            return pipelines
+        }
+    }
+
+    /// How many stored variants were made by another recipe than the wanted one, by the records.
+    ///
+    /// - Parameter urls: of the images, at most 10,000; nil for the URLs of every record.
+    package func differingVariants(_ wanted: [WantedRecipe], of urls: [String]?) async throws(QueueError) -> Int {
+        guard !wanted.isEmpty else { return 0 }
+        return try await database.read(
+            "SELECT larder.differing_variants($1, $2, $3, CASE WHEN $4 = 1 THEN $5::text[] END)",
+            [
+                .integers(wanted.map { Int64($0.pipeline) }), .texts(wanted.map(\.variant)),
+                .texts(wanted.map(\.recipe)), .integer(urls == nil ? 0 : 1), .texts(urls ?? []),
+            ]
+        ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
+    }
+}

@@ -1,0 +1,58 @@
+/// What became of a URL with a pipeline.
+package struct URLStatus: Sendable {
+    /// A file that a job stored.
+    package struct File: Sendable {
+        /// The name of the variant; nil for the original.
+        package let variant: String?
+        /// The cache key.
+        package let key: String?
+        /// The path below the cache root.
+        package let path: String
+        /// The format, such as `jpeg`.
+        package let format: String?
+    }
+
+    /// The URL as given.
+    package let url: String
+    /// The state of its live job, else `.completed`; nil when the database does not know the URL.
+    package let state: JobState?
+    /// How the last job completed, when there is no live one.
+    package let outcome: JobOutcome?
+    /// The live job, else the last completed one.
+    package let job: Int64?
+    /// When the last job completed: ISO 8601 in UTC.
+    package let finishedAt: String?
+    /// What the last completed job stored.
+    package fileprivate(set) var files: [File]
+}
+
+extension PostgresJobQueue.Reports {
+    /// What became of up to 10,000 distinct URLs with any version of a pipeline, in their order.
+    ///
+    /// Throws `.unknownPipeline` and `.invalidArgument`.
+    package func lookup(_ urls: [String], pipeline: String = "original") async throws(QueueError) -> [URLStatus] {
+        try await database.read(
+            """
+            SELECT url, state, outcome, job_id, \(Self.iso("finished_at")), variant, key, path, format
+            FROM larder.lookup($1, $2)
+            """, [.texts(urls), .text(pipeline)]
+        ) { rows throws(QueueError) in
+            var found: [URLStatus] = []
+            for row in 0..<rows.count {
+                let url = rows.text(row, 0) ?? ""
+                if found.last?.url != url {
+                    found.append(
+                        URLStatus(
+                            url: url, state: rows.text(row, 1).flatMap(JobState.init(rawValue:)),
+                            outcome: rows.text(row, 2).flatMap(JobOutcome.init(rawValue:)), job: rows.integer(row, 3),
+                            finishedAt: rows.text(row, 4), files: []))
+                }
+                guard let path = rows.text(row, 7) else { continue }
+                found[found.count - 1].files.append(
+                    URLStatus.File(
+                        variant: rows.text(row, 5), key: rows.text(row, 6), path: path, format: rows.text(row, 8)))
+            }
+            return found
+        }
+    }
+}

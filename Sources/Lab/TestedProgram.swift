@@ -1,0 +1,14 @@
+import FoundationEssentials
+import Measuring
+
+/// The program that the lab measures and breaks.
+enum TestedProgram {
+    /// The path of `larder` in the directory of this program.
+    static func path() throws -> String {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let path =
+            own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/larder"
+        guard FileManager.default.isExecutableFile(atPath: path) else { throw MeasuringError("there is no \(path)") }
+        return path
+    }
+}

@@ -1,0 +1,76 @@
+import CCSV
+
+/// libcsv, fed with one line at a time.
+package struct CSVParser: ~Copyable {
+    /// What the callbacks fill.
+    private final class Record {
+        var fields: [String] = []
+        var isComplete = false
+    }
+
+    private let parser: UnsafeMutablePointer<csv_parser>
+    private let record = Record()
+    private let delimiter: UInt8
+
+    /// - Parameter delimiter: a comma or a tab.
+    package init(delimiter: UInt8) {
+        self.delimiter = delimiter
+        parser = .allocate(capacity: 1)
+        begin()
+    }
+
+    deinit {
+        csv_free(parser)
+        parser.deallocate()
+    }
+
+    /// The fields of a record that ends with this line; nil when a quoted field continues on the next line.
+    ///
+    /// - Throws: `CSVError` for a quote where none may be (`csv_parse` in strict mode), after which a new record begins.
+    package mutating func add(_ line: ArraySlice<UInt8>) throws(CSVError) -> [String]? {
+        let context = Unmanaged.passUnretained(record).toOpaque()
+        let bytes = line + [UInt8(ascii: "\n")]
+        let count = bytes.withUnsafeBytes {
+            csv_parse(
+                parser, $0.baseAddress, $0.count,
+                { text, length, context in
+                    guard let context else { return }
+                    let field = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : length)
+                    Unmanaged<Record>.fromOpaque(context).takeUnretainedValue().fields
+                        .append(String(decoding: field, as: UTF8.self))
+                },
+                { _, context in
+                    guard let context else { return }
+                    Unmanaged<Record>.fromOpaque(context).takeUnretainedValue().isComplete = true
+                }, context)
+        }
+        guard count == bytes.count else {
+            restart()
+            throw CSVError()
+        }
+        guard record.isComplete else { return nil }
+        defer { clear() }
+        return record.fields
+    }
+
+    /// Drops a record that is not complete.
+    package mutating func restart() {
+        csv_free(parser)
+        begin()
+        clear()
+    }
+
+    private func begin() {
+        // In TSV a quote is literal unless a field begins with one.
+        csv_init(parser, delimiter == UInt8(ascii: "\t") ? 0 : UInt8(CSV_STRICT))
+        csv_set_delim(parser, delimiter)
+    }
+
+    private func clear() {
+        record.fields = []
+        record.isComplete = false
+    }
+}
+
+/// A quote where none may be.
+package struct CSVError: Error {}

@@ -1,0 +1,115 @@
+import ImageModel
+import Terminal
+
+/// What a kind of failure means, and what to do about it. docs/errors.md says what the queue does.
+package struct FailureAdvice {
+    /// A short heading without a full stop.
+    package let meaning: String
+    /// What an operator can do.
+    package let action: String
+
+    private init(_ meaning: String, _ action: String) {
+        self.meaning = meaning
+        self.action = action
+    }
+
+    /// - Parameter status: of the response, for error 2001.
+    package init(domain: String, code: Int, status: Int?) {
+        self =
+            switch domain {
+            case FailureCode.Domain.webImage: Self.webImage(code, status)
+            case FailureCode.Domain.transport: Self.transport(code)
+            case FailureCode.Domain.larder: Self.larder(code)
+            default: FailureAdvice("\(domain) \(code)", "The message below says more.")
+            }
+    }
+
+    private static func webImage(_ code: Int, _ status: Int?) -> FailureAdvice {
+        switch code {
+        case 1000:
+            FailureAdvice(
+                "The URL is empty or malformed",
+                "Correct it in the list. larder enqueue --dry-run reports such lines with their numbers.")
+        case 1001:
+            FailureAdvice(
+                "The response is not an image that is accepted",
+                "Open one of the URLs: the body may be an HTML page, cut short or damaged. "
+                    + "--allow-format accepts further formats.")
+        case 1003:
+            FailureAdvice(
+                "The URL is blocked",
+                "larder blocklist list shows why and until when. larder blocklist remove URL ends a block; "
+                    + "--options RetryFailed ignores it.")
+        case 2001: httpStatus(status)
+        case 2002: FailureAdvice("Cancelled", "Enqueue the URLs again if the images are wanted.")
+        case 2003, 2004:
+            FailureAdvice("The response was refused", "Compare its headers with what the pipeline's context accepts.")
+        default: FailureAdvice("SDWebImage error \(code)", "The message below says more.")
+        }
+    }
+
+    private static func httpStatus(_ status: Int?) -> FailureAdvice {
+        guard let status else { return FailureAdvice("The origin answered with an error", "Open one of the URLs.") }
+        let meaning = "The origin answered with HTTP status \(status)"
+        switch status {
+        case 404, 410: return FailureAdvice(meaning, "The image is not there: remove the URL from the list.")
+        case 401, 403, 407:
+            return FailureAdvice(
+                meaning, "Give the workers a credential profile for this origin, or correct the signed URLs.")
+        case 408, 425, 429, 500...:
+            return FailureAdvice(
+                meaning,
+                "All attempts failed. When the origin has recovered: larder retry BATCH. "
+                    + "larder queue limit reduces the rate.")
+        default: return FailureAdvice(meaning, "Open one of the URLs.")
+        }
+    }
+
+    private static func transport(_ code: Int) -> FailureAdvice {
+        switch code {
+        case -1001:
+            FailureAdvice("No response in time", "Check whether the origin responds, then larder retry BATCH.")
+        case -1002: FailureAdvice("The scheme is neither http nor https", "Correct the URLs in the list.")
+        case -1003:
+            FailureAdvice("The host name was not found", "Check the spelling of the host, then the name servers.")
+        case -1004, -1005:
+            FailureAdvice(
+                code == -1004 ? "No connection to the origin" : "The connection was lost, or the body was cut short",
+                "Check whether the origin responds, then larder retry BATCH.")
+        case -1007: FailureAdvice("Too many redirects", "Put the final URLs in the list.")
+        case -1200: FailureAdvice("The TLS handshake failed", "Check the protocol versions that the origin accepts.")
+        case -1202:
+            FailureAdvice(
+                "The certificate of the origin is not trusted",
+                "Renew it, or give the workers its certificate authority in a credential profile.")
+        default: FailureAdvice("The transfer failed", "The message below says more.")
+        }
+    }
+
+    private static func larder(_ code: Int) -> FailureAdvice {
+        switch code {
+        case 101:
+            FailureAdvice(
+                "The address is private or local, or the bucket is not open",
+                "--allow-address CIDR opens a range for a worker, --allow-bucket URL a bucket.")
+        case 102: FailureAdvice("The port is not allowed", "--allow-port N opens a port for a worker.")
+        case 103: FailureAdvice("A redirect leads from https to http", "Put the final URLs in the list.")
+        case 104: FailureAdvice("robots.txt or X-Robots-Tag forbids it", "Ask the owner of the origin.")
+        case 105: FailureAdvice("The job's context is invalid", "Correct the context in the producer.")
+        case 106: FailureAdvice("The origin is held", "larder origin list shows why; larder origin clear ends it.")
+        case 201: FailureAdvice("The body is too large", "--max-body raises the limit.")
+        case 202, 203: FailureAdvice("The image has too many pixels", "--max-pixels and --max-edge raise the limits.")
+        case 204: FailureAdvice("The animation has too many frames", "--max-frames raises the limit.")
+        case 205: FailureAdvice("The image takes too much memory", "--max-memory raises the limit.")
+        case 206: FailureAdvice("The image takes too much processor time", "--hard-time raises the limit.")
+        case 301: FailureAdvice("The transcoder ended", "larder retry BATCH; larder doctor tests the transcoders.")
+        case 302:
+            FailureAdvice("The image ends every transcoder", "Keep the file for a bug report, then remove the URL.")
+        case 401, 402:
+            FailureAdvice("A variant could not be made", "The original is stored. Compare the variant with the image.")
+        case 403: FailureAdvice("A file could not be stored", "Check the space and the permissions of the cache.")
+        case 501: FailureAdvice("A worker had a fault of its own", "larder health names it.")
+        default: FailureAdvice("Larder error \(code)", "The message below says more.")
+        }
+    }
+}

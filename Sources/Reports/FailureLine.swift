@@ -1,0 +1,28 @@
+package import ImageModel
+
+extension FailureReason {
+    /// `the URL is empty (SDWebImageErrorDomain 1000)`.
+    package var text: String { "\(message) (\(domain) \(code))" }
+}
+
+/// A failure of one URL as a line of text.
+package enum FailureLine {
+    /// The URL, unless the message begins with it, then the message, domain and code. A long URL is cut.
+    package static func text(_ url: String, _ error: FailureReason) -> String {
+        let logged = LoggedURL.text(url)
+        guard error.message.hasPrefix(logged) else { return "\(cut(ShownURL.masked(url))): \(error.text)" }
+        return cut(logged) + error.text.dropFirst(logged.count)
+    }
+
+    /// The first 200 characters of a text, and `…` for the others.
+    package static func cut(_ text: String) -> String {
+        let start = text.prefix(200)
+        return start.endIndex == text.endIndex ? text : start + "…"
+    }
+
+    /// The message of a failure without its URL, with which it may begin.
+    package static func message(_ message: String, of url: String) -> String {
+        let prefix = LoggedURL.text(url) + ": "
+        return message.hasPrefix(prefix) ? String(message.dropFirst(prefix.count)) : message
+    }
+}

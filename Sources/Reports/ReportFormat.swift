@@ -1,0 +1,4 @@
+/// The forms of a report.
+package enum ReportFormat: String, CaseIterable {
+    case text, json, html, csv
+}

@@ -1,0 +1,97 @@
+import Concurrency
+package import JobQueue
+import Transcoder
+
+/// The batches that a report is about, and where their images are.
+package struct ReportSource {
+    package let queue: PostgresJobQueue
+    package let reports: [BatchReport]
+    /// Nil when there is no cache.
+    private let place: CachePlace?
+    private let thumbnails: Int
+    /// The time as given; nil for a report on one batch.
+    private let since: String?
+
+    /// A report on one batch.
+    package init(_ report: BatchReport, in queue: PostgresJobQueue, _ place: CachePlace?, thumbnails: Int) {
+        (self.queue, reports, self.place, self.thumbnails, since) = (queue, [report], place, thumbnails, nil)
+    }
+
+    /// A report on several batches.
+    ///
+    /// - Parameter since: the time as given.
+    package init(
+        _ reports: [BatchReport], in queue: PostgresJobQueue, _ place: CachePlace?, thumbnails: Int, since: String?
+    ) {
+        (self.queue, self.reports, self.place, self.thumbnails, self.since) = (queue, reports, place, thumbnails, since)
+    }
+
+    /// The most pictures of a page by default.
+    package static let thumbnails = 1_000
+
+    /// Whether BATCH is given instead of `--since`.
+    package var isOfOneBatch: Bool { since == nil }
+
+    /// Whether every batch is over and every item succeeded.
+    package var isWell: Bool {
+        reports.allSatisfy { $0.progress.isOver && $0.progress.open == 0 && $0.progress.skipped == 0 }
+    }
+
+    /// `Batch spring (7)`, or `Batches of the last 24h`.
+    package var title: String {
+        since.map { "Batches of the last \($0)" } ?? reports.first.map { "Batch \($0.progress.title)" } ?? ""
+    }
+
+    /// The records of the batches, in order.
+    package func forEachRecord(_ body: (BatchReport, StoredRecord) async throws -> Bool) async throws {
+        for report in reports {
+            for try await record in BatchRecords(of: report.progress.id, in: queue) {
+                guard try await body(report, record) else { return }
+            }
+        }
+    }
+
+    /// The HTML page with its pictures.
+    ///
+    /// - Parameter isServed: whether `larder serve` answers with it, so that it can show the files of the cache.
+    package func page(isServed: Bool = false) async throws -> ReportPage {
+        let statistics = try await queue.reports.statistics(of: reports.map(\.progress.id))
+        var gallery = ReportGallery()
+        try await forEachRecord { _, record in try gallery.add(record) }
+        var page = ReportPage(
+            reports: reports, statistics: statistics, previous: try await previous(), title: title, gallery: gallery,
+            isServed: isServed && place != nil)
+        guard let place, thumbnails > 0, !gallery.items.isEmpty else { return page }
+        // The notes get a little longer with the pictures.
+        let room = ReportPage.maxBytes - (try page.text().utf8.count) - 1_000
+        let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
+        let empty = gallery
+        page.gallery = try await finally(pool.shutdown) {
+            var filled = empty
+            try await ReportPictures(place: place, pool: pool, limit: thumbnails, maxBytes: room).add(to: &filled)
+            return filled
+        }
+        return page
+    }
+
+    /// The statistics, and the comparison with the run before; nil for a login that may not read what they need, as a
+    /// worker's.
+    package func findings() async throws -> ReportFindings? {
+        do throws(QueueError) {
+            let statistics = try await queue.reports.statistics(of: reports.map(\.progress.id))
+            return ReportFindings(statistics: statistics, previous: try await previous())
+        } catch {
+            guard error.isDenied else { throw error }
+            return nil
+        }
+    }
+
+    /// The run before of a report on one batch; nil when there is none, or it is past its retention.
+    private func previous() async throws(QueueError) -> PreviousRun? {
+        guard since == nil, let progress = reports.first?.progress,
+            let before = try await queue.previousRun(of: progress)
+        else { return nil }
+        return PreviousRun(
+            progress: before, changes: try await queue.reports.comparison(of: progress.id, with: before.id))
+    }
+}

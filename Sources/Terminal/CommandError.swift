@@ -1,0 +1,62 @@
+import Glibc
+package import ImageModel
+
+/// The error that ends a command; docs/errors.md lists the codes.
+package struct CommandError: Error, Sendable {
+    /// The codes below 100 of Larder's domain, which are the command line's.
+    package enum Code: Int {
+        case other, usage, file, timeLimit, invalidJSON, database, embeddedDatabase, badLine, configuration
+    }
+
+    package let domain: String
+    package let code: Int
+    package let message: String
+    package let exit: ExitCode
+
+    package init(domain: String, code: Int, message: String, exit: ExitCode = .failed) {
+        (self.domain, self.code, self.message, self.exit) = (domain, code, message, exit)
+    }
+
+    /// The error of any module: what its type says about it, else its description.
+    package init(_ error: any Error) {
+        switch error {
+        case let error as CommandError: self = error
+        case let error as any EndsCommand: self = error.commandError
+        default: self = .larder(.other, "\(error)")
+        }
+    }
+
+    package init(_ code: FailureCode, _ message: String, exit: ExitCode = .failed) {
+        self.init(domain: code.domain, code: code.code, message: message, exit: exit)
+    }
+
+    /// Wrong usage: code 1, exit code 2.
+    package static func usage(_ message: String) -> CommandError {
+        larder(.usage, message, exit: .wrongUsage)
+    }
+
+    /// The same error with `text` after its message.
+    package func adding(_ text: String) -> CommandError {
+        CommandError(domain: domain, code: code, message: "\(message); \(text)", exit: exit)
+    }
+
+    /// The same error with the command's name before its message.
+    package func of(_ command: String) -> CommandError {
+        CommandError(domain: domain, code: code, message: "\(command): \(message)", exit: exit)
+    }
+
+    package static func larder(_ code: Code, _ message: String, exit: ExitCode = .failed) -> CommandError {
+        CommandError(domain: FailureCode.Domain.larder, code: code.rawValue, message: message, exit: exit)
+    }
+
+    /// A file that cannot be opened, read or written, for the reason in `errno`.
+    package static func file(_ verb: String, _ path: String) -> CommandError {
+        larder(.file, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+    }
+}
+
+/// An error of a module that a command prints with a domain, a code and a message of its own.
+package protocol EndsCommand: Error {
+    /// The error as a command ends with it.
+    var commandError: CommandError { get }
+}

@@ -1,0 +1,171 @@
+import CLinux
+import Glibc
+
+/// The output of a command, which appears complete or not at all.
+///
+/// A regular file is written without a name in its directory, synchronised, and then given a random name and renamed: a
+/// signal that ends the program before leaves nothing behind. Where the file system has no files without a name, it has
+/// the random name from the beginning. Standard output (`-`), a device or a pipe receives the bytes at the end, and is
+/// never replaced.
+package final class OutputFile {
+    /// Open for reading and writing.
+    package let descriptor: Int32
+    private let path: String
+    private let temporary: String
+    /// Whether the temporary name exists.
+    private var isNamed: Bool
+    /// Whether the bytes are copied to what `path` names.
+    private let isCopied: Bool
+
+    /// The name of standard output.
+    package static let standard = "-"
+
+    /// Creates the temporary file.
+    ///
+    /// - Throws: a directory, and a file that cannot be written.
+    package init(_ given: String) throws(CommandError) {
+        var status = stat()
+        let exists = given != Self.standard && stat(given, &status) == 0
+        let kind = status.st_mode & S_IFMT
+        if exists, kind == S_IFDIR { throw .larder(.file, "cannot write \(given): it is a directory") }
+        // A link stays one. The link of a descriptor, such as /dev/stdout, may lead to what has no path: a pipe, or a file
+        // that was deleted.
+        isCopied = given == Self.standard || exists && (kind != S_IFREG || status.st_nlink == 0)
+        let path = isCopied ? given : try Self.target(of: given)
+        self.path = path
+        if isCopied {
+            (descriptor, temporary, isNamed) = (try Self.unnamed(), "", false)
+        } else {
+            // With its slash; empty for the current directory.
+            let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+            temporary = directory + ".larder-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+            let unnamed = Self.unnamed(in: directory.isEmpty ? "." : directory)
+            descriptor = unnamed ?? open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+            isNamed = unnamed == nil && descriptor >= 0
+            guard descriptor >= 0 else { throw .file("write", given) }
+            // A private file stays private. Only root may keep another owner.
+            if exists {
+                _ = fchown(descriptor, status.st_uid, status.st_gid)
+                fchmod(descriptor, status.st_mode & 0o777)
+            }
+        }
+    }
+
+    /// What the links of a path lead to; the last may lead to what does not exist yet.
+    private static func target(of given: String) throws(CommandError) -> String {
+        var path = given
+        // As many links as the kernel follows.
+        for _ in 0...40 {
+            if let real = realpath(path, nil) {
+                defer { free(real) }
+                return String(cString: real)
+            }
+            var name = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &name, name.count - 1)
+            guard count >= 0 else { return path }
+            let target = String(decoding: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+            path = target.hasPrefix("/") ? target : path[..<slash] + target
+        }
+        errno = ELOOP
+        throw .file("write", given)
+    }
+
+    /// A file without a name.
+    package static func scratch() throws(CommandError) -> OutputFile { try OutputFile() }
+
+    private init() throws(CommandError) {
+        (descriptor, path, temporary, isNamed, isCopied) = (try Self.unnamed(), "", "", false, false)
+    }
+
+    /// A new file in a directory, without a name; nil where that cannot be had, or could not be given a name later.
+    private static func unnamed(in directory: String) -> Int32? {
+        let descriptor = larder_open_unnamed(directory)
+        guard descriptor >= 0 else { return nil }
+        guard access("/proc/self/fd/\(descriptor)", F_OK) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+
+    /// A new file in /tmp that has no name any more.
+    package static func unnamed() throws(CommandError) -> Int32 {
+        var name = Array("/tmp/larder-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw .file("write", "/tmp") }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        unlink(name)
+        return descriptor
+    }
+
+    deinit {
+        close(descriptor)
+        if isNamed { unlink(temporary) }
+    }
+
+    /// The first `count` bytes of the file, or fewer.
+    package func prefix(_ count: Int) -> [UInt8] { Self.prefix(count, of: descriptor) }
+
+    package static func prefix(_ count: Int, of descriptor: Int32) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = pread(descriptor, &bytes, count, 0)
+        return Array(bytes.prefix(max(0, got)))
+    }
+
+    package func write(_ bytes: [UInt8]) throws(CommandError) { try Self.write(bytes[...], to: descriptor, path) }
+
+    package static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String) throws(CommandError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw .file("write", path) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Gives the file its final name, or copies it to where it belongs.
+    package func keep() throws(CommandError) {
+        guard !isCopied else { return try copy() }
+        guard fsync(descriptor) == 0 else { throw .file("write", path) }
+        if !isNamed {
+            // Without a name in between a file that exists could not be replaced.
+            guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
+                throw .file("write", path)
+            }
+            isNamed = true
+        }
+        guard rename(temporary, path) == 0 else { throw .file("write", path) }
+        isNamed = false
+        try synchroniseDirectory()
+    }
+
+    /// Makes the new name last through a power failure.
+    private func synchroniseDirectory() throws(CommandError) {
+        let slash = path.lastIndex(of: "/")
+        let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // A directory that may be written and not read.
+        guard handle >= 0 else { return }
+        defer { close(handle) }
+        // EINVAL: a file system without this.
+        guard fsync(handle) == 0 || errno == EINVAL else { throw .file("write", path) }
+    }
+
+    private func copy() throws(CommandError) {
+        let isStandard = path == Self.standard
+        let target = isStandard ? STDOUT_FILENO : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC)
+        guard target >= 0 else { throw .file("write", path) }
+        defer { if !isStandard { close(target) } }
+        var block = [UInt8](repeating: 0, count: 1 << 16)
+        var place: off_t = 0
+        while true {
+            let count = pread(descriptor, &block, block.count, place)
+            guard count >= 0 else { throw .file("read", path) }
+            if count == 0 { return }
+            try Self.write(block[..<count], to: target, isStandard ? "standard output" : path)
+            place += count
+        }
+    }
+}

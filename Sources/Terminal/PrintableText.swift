@@ -1,0 +1,42 @@
+/// Text from outside for a terminal: what could move the cursor or turn the order of text is shown as its code.
+package enum PrintableText {
+    /// `\u{1B}` for an escape; line breaks and marks of direction likewise.
+    package static func text(_ text: String) -> String {
+        replacingHidden(in: text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
+    }
+
+    /// JSON with escapes, `\u001b`, in their place: its values stay.
+    package static func json(_ text: String) -> String {
+        replacingHidden(in: text) { scalar in
+            String(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        }
+    }
+
+    private static func replacingHidden(in text: String, with code: (Unicode.Scalar) -> String) -> String {
+        guard text.unicodeScalars.contains(where: isHidden) else { return text }
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            if isHidden(scalar) { shown += code(scalar) } else { shown.unicodeScalars.append(scalar) }
+        }
+        return shown
+    }
+
+    /// The same for text of several lines and columns: line feeds and tabs stay.
+    package static func lines(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { isHidden($0) && $0 != "\n" && $0 != "\t" }) else { return text }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.split(separator: "\t", omittingEmptySubsequences: false).map { Self.text(String($0)) }
+                .joined(separator: "\t")
+        }.joined(separator: "\n")
+    }
+
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// A line about work that goes on, which fits a width.
+package struct ProgressLine: Equatable {
+    package let done: Int
+    /// Nil when unknown.
+    package let total: Int?
+    /// What is counted: `files read`; empty where that is clear.
+    package var unit = ""
+    /// Per second; nil while unknown.
+    package var rate: Double?
+    /// Seconds at this rate; nil while unknown.
+    package var secondsLeft: Int?
+    /// The most important first: `2 failed`. Counts for which there is no room are left out.
+    package var notes: [String] = []
+
+    package init(
+        done: Int, total: Int?, unit: String = "", rate: Double? = nil, secondsLeft: Int? = nil, notes: [String] = []
+    ) {
+        (self.done, self.total, self.unit) = (done, total, unit)
+        (self.rate, self.secondsLeft, self.notes) = (rate, secondsLeft, notes)
+    }
+
+    /// `[#####.....] 50% 5/10, 1 failed, 2.5/s, 2s left`.
+    ///
+    /// What does not fit is left out: notes, of the first one what is in parentheses before the rest, then the time, the
+    /// rate and the counts next to the percentage.
+    ///
+    /// - Parameter width: cells of the terminal; nil for a line without a bar from which nothing is left out.
+    package func text(width: Int?) -> String {
+        guard let width else { return line(bar: 0, notes: notes) }
+        let bars = total == nil ? [0] : [30, 20, 10, 0]
+        let fewer = notes.indices.dropFirst().reversed().map { (0, Array(notes.prefix($0))) }
+        let brief = notes.prefix(1).compactMap { $0.split(separator: " (").first }.map { (0, [String($0)]) }
+        let shapes: [(Int, [String])] = bars.map { ($0, notes) } + fewer + brief + [(0, [])]
+        let shown = shapes.lazy.map { line(bar: $0.0, notes: $0.1) }
+        let fits = { (text: String) in TerminalCells.count(text) <= width }
+        return shown.first(where: fits) ?? [withoutTime, counts].first(where: fits) ?? share
+    }
+
+    /// The shortest line with everything but notes.
+    package var numbers: String { line(bar: 0, notes: []) }
+
+    /// The counts alone.
+    package var counts: String { counts(bar: 0) }
+
+    private var withoutTime: String {
+        var line = self
+        line.secondsLeft = nil
+        return line.numbers
+    }
+
+    /// `50%`, or the count where there is no total.
+    private var share: String { String(counts.prefix { $0 != " " }) }
+
+    private func line(bar: Int, notes: [String]) -> String {
+        var parts = [counts(bar: bar)] + notes
+        if let rate { parts.append("\((rate * 10).rounded() / 10)/s") }
+        if let secondsLeft { parts.append("\(Self.time(secondsLeft)) left") }
+        return parts.joined(separator: ", ")
+    }
+
+    private func counts(bar width: Int) -> String {
+        let name = unit.isEmpty ? "" : " \(unit)"
+        guard let total else { return "\(done)\(name)" }
+        // What was added meanwhile extends the total.
+        let all = max(total, done)
+        let share = "\(all == 0 ? 100 : done * 100 / all)% \(done)/\(all)\(name)"
+        guard width > 0 else { return share }
+        let filled = all == 0 ? width : done * width / all
+        return "[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: width - filled))] \(share)"
+    }
+
+    /// At most two units: `45s`, `3m 20s`, `2h 5m`, `4d 3h`.
+    package static func time(_ seconds: Int) -> String {
+        let units = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")]
+        let first = units.firstIndex { seconds >= $0.0 } ?? 3
+        var rest = seconds
+        var parts: [String] = []
+        for (size, letter) in units[first...].prefix(2) {
+            if parts.isEmpty || rest >= size { parts.append("\(rest / size)\(letter)") }
+            rest %= size
+        }
+        return parts.joined(separator: " ")
+    }
+}

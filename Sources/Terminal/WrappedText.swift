@@ -1,0 +1,39 @@
+/// Text in lines of a width.
+package enum WrappedText {
+    /// The lines of `text`, broken at spaces; a longer word has a line of its own.
+    package static func lines(_ text: String, width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(whereSeparator: { $0 == " " || $0 == "\n" }) {
+            if !line.isEmpty, line.count + 1 + word.count > width {
+                lines.append(line)
+                line = ""
+            }
+            line += line.isEmpty ? word : " " + word
+        }
+        return line.isEmpty ? lines : lines + [line]
+    }
+
+    /// Paragraphs, which empty lines separate; one with an indented line keeps its lines.
+    package static func paragraphs(_ text: String, width: Int) -> String {
+        text.split(separator: "\n\n").map { paragraph in
+            let rows = paragraph.split(separator: "\n")
+            return rows.contains { $0.hasPrefix(" ") }
+                ? String(paragraph) : lines(String(paragraph), width: width).joined(separator: "\n")
+        }.joined(separator: "\n\n")
+    }
+
+    /// A row of two columns, the right one wrapped. Where little room is left, the right column begins below the left.
+    package static func row(_ name: String, _ text: String, left: Int, width: Int) -> String {
+        let isNarrow = width - left - 4 < 30
+        let indent = isNarrow ? 8 : left + 4
+        let rows = lines(text, width: max(20, width - indent))
+        let space = String(repeating: " ", count: indent)
+        var first = "  " + name
+        var rest = rows[...]
+        if !isNarrow, name.count <= left, let row = rest.popFirst() {
+            first += String(repeating: " ", count: indent - first.count) + row
+        }
+        return ([first] + rest.map { space + $0 }).map { $0 + "\n" }.joined()
+    }
+}

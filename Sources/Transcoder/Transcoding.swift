@@ -1,0 +1,12 @@
+/// What makes the variants of images: a `TranscoderPool`, or what takes its place.
+public protocol Transcoding: Sendable {
+    /// The most images at a time.
+    var count: Int { get }
+
+    /// Makes the variants of one image, as `TranscoderPool.transcode(failure:open:)` does.
+    func transcode<Failure: Error>(
+        failure: (TranscodeError) -> Failure, open: () throws(Failure) -> TranscodeRequest
+    ) async throws(Failure) -> TranscodeReport
+}
+
+extension TranscoderPool: Transcoding {}

@@ -1,0 +1,18 @@
+import Codecs
+import Glibc
+
+/// The program of the children that decode images. Only a pool of `Transcoder` starts it, with a socket to the pool as
+/// descriptor 3 and the program's own file as descriptor 4.
+@main
+struct LarderTranscoder {
+    static func main() {
+        var status = stat()
+        guard fstat(3, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else {
+            let note = Array("larder-transcoder: larder starts it; it has no use by hand\n".utf8)
+            write(STDERR_FILENO, note, note.count)
+            exit(64)
+        }
+        close(4)
+        exit(TranscoderProcess.run(socket: 3))
+    }
+}

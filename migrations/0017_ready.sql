@@ -1,0 +1,126 @@
+-- How jobs become ready, and where claims start to look for them.
+--
+-- Dead rows: while any old snapshot is open, the index of `ready` keeps an entry of every claimed row, and a claim that
+-- started at the head would read them all. So it starts behind a floor, the turn up to which nothing is ready. The task
+-- claims finds it by a walk from the first entry on: usually each second, less often while the walk is long. A job that
+-- was committed behind the floor waits for the next walk.
+
+CREATE FUNCTION larder_data.make_ready(jobs bigint[], ahead bigint DEFAULT 0) RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off AS $$
+BEGIN
+    IF coalesce(cardinality(jobs), 0) = 0 THEN
+        RETURN 0;
+    END IF;
+    INSERT INTO larder_data.ready (job_id, turn, lane, origin_id)
+    SELECT j.id, CASE WHEN q.lifo THEN -j.id ELSE coalesce(c.turns[j.priority + 1], 0) + ahead + h.ord END,
+        j.queue_id * 10 + j.priority, j.origin_id
+    FROM unnest(jobs) WITH ORDINALITY AS h (id, ord)
+    CROSS JOIN LATERAL (
+        SELECT x.queue_id, x.priority, x.origin_id, x.id FROM larder_data.job x
+        WHERE x.id = h.id OFFSET 0) AS j
+    CROSS JOIN LATERAL (SELECT x.lifo FROM larder_data.queue x WHERE x.id = j.queue_id OFFSET 0) AS q
+    LEFT JOIN LATERAL (
+        SELECT x.turns FROM larder_data.current_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true;
+    RETURN cardinality(jobs);
+END $$;
+
+-- The totals are up to some seconds old.
+CREATE FUNCTION larder_data.turns_ahead(batch_no bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT greatest(t.total - t.succeeded - t.failed - t.cancelled, 0)
+        FROM larder_data.batch_total t WHERE t.batch_id = batch_no), 0);
+END $$;
+
+-- The turn behind which the jobs of an enqueue begin; NULL in a lifo queue. A batch of a million jobs whose calls all
+-- began at one turn would have a hundred jobs in each, and another batch one. So a call begins behind the last job of
+-- its batch, among those that the totals do not count yet, or else behind as many turns as the batch has open items.
+-- Calls that run at once do not see each other and share turns: exact ones would need a row that every enqueue into a
+-- batch locks.
+CREATE FUNCTION larder_data.turns_before(template larder_data.job) RETURNS bigint
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    floor_turn bigint;
+    last bigint;
+BEGIN
+    IF (SELECT q.lifo FROM larder_data.queue q WHERE q.id = template.queue_id) THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.turns[template.priority + 1] INTO floor_turn
+    FROM larder_data.claim_cursor c WHERE c.queue_id = template.queue_id ORDER BY c.number DESC LIMIT 1;
+    SELECT r.turn INTO last FROM (
+        SELECT j.id FROM larder_data.job j
+        WHERE (j.batch_id, j.id) > (template.batch_id, coalesce((
+                SELECT t.last_job FROM larder_data.batch_total t WHERE t.batch_id = template.batch_id), 0))
+          AND j.batch_id <= template.batch_id AND j.items > 0
+        ORDER BY j.batch_id DESC, j.id DESC LIMIT 1) AS j, LATERAL (
+        SELECT x.turn FROM larder_data.ready x
+        WHERE x.job_id = j.id AND x.lane = template.queue_id * 10 + template.priority OFFSET 0) AS r;
+    RETURN greatest(floor_turn, last, CASE WHEN last IS NULL
+        THEN coalesce(floor_turn, 0) + larder_data.turns_ahead(template.batch_id) END);
+END $$;
+
+-- A run starts 10 s before the last complete one, so that it does not read the dead rows of all jobs before. The first
+-- run of each minute starts at the first row: a transaction may commit a time that has long passed.
+CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    portion CONSTANT int := 5000;
+    second bigint := extract(epoch FROM now());
+    complete bigint := (SELECT t.cursor FROM larder_data.current_task t WHERE t.task = 'promote');
+    start timestamptz := CASE WHEN complete / 60 = second / 60 THEN to_timestamp(complete - 10) ELSE '-infinity' END;
+    due bigint[];
+BEGIN
+    WITH removed AS (
+        DELETE FROM larder_data.scheduled s WHERE s.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.scheduled x
+            WHERE x.run_at BETWEEN start AND now() ORDER BY x.run_at LIMIT portion FOR UPDATE SKIP LOCKED))
+        RETURNING s.run_at, s.job_id
+    )
+    SELECT array_agg(r.job_id ORDER BY r.run_at) INTO due FROM removed r;
+    PERFORM larder_data.make_ready(due), larder_data.run_again('promote', cardinality(due) >= portion);
+    IF complete <> second AND coalesce(cardinality(due), 0) < portion THEN
+        PERFORM larder_data.change_task('promote', NULL, second);
+    END IF;
+    RETURN coalesce(cardinality(due), 0);
+END $$;
+
+-- Where a lane is empty its floor is the last id given out at the walk before: no job of then has a higher turn, but
+-- for some that have come back, and an enqueue that is under way has not been overtaken.
+CREATE FUNCTION larder_data.find_floor(queue_no smallint, last_id bigint, turns bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT coalesce((SELECT min(r.turn) - 1 FROM larder_data.ready r WHERE r.lane = queue_no * 10 + p),
+            greatest(find_floor.turns[p + 1], last_id))
+        FROM generate_series(0, 9) AS p ORDER BY p);
+END $$;
+
+CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    began_at CONSTANT timestamptz := clock_timestamp();
+    last_id CONSTANT bigint := (SELECT CASE WHEN s.is_called THEN s.last_value ELSE 0 END FROM larder_data.job_id s);
+    c record;
+    moved int := 0;
+BEGIN
+    INSERT INTO larder_data.claim_cursor (queue_id, turns, valid_until)
+    SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
+    WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.current_cursor x WHERE x.queue_id = q.id OFFSET 0)
+    ON CONFLICT (queue_id, number) DO NOTHING;
+    FOR c IN
+        SELECT x.queue_id, x.number, larder_data.find_floor(x.queue_id, x.last_job, x.turns) AS turns
+        FROM larder_data.current_cursor x
+    LOOP
+        -- Three times the pause until the next walk, at most a minute.
+        UPDATE larder_data.claim_cursor x SET number = c.number + 1, turns = c.turns, last_job = last_id,
+            valid_until = clock_timestamp()
+                + least(interval '10 s' + 150 * (clock_timestamp() - began_at), interval '1 min')
+        WHERE x.queue_id = c.queue_id AND x.number = c.number;
+        moved := moved + 1;
+    END LOOP;
+    PERFORM larder_data.reschedule('claims', began_at, '1 s');
+    RETURN moved;
+END $$;

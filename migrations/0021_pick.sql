@@ -1,0 +1,249 @@
+-- Claims.
+--
+-- The fence: a claim is (worker, job, claim number). A worker has a new id at each start, and the claim number is its
+-- own counter. A result must name exactly the claim that is in `running`; a worker whose lease expired, or that names
+-- an older claim, finds no such row and records nothing.
+--
+-- Durability: a claim commits without waiting for the disk. After a crash of the server a forgotten claim leaves the
+-- jobs ready, and the fence refuses the worker that made it.
+--
+-- No statement here lets the planner choose: rows are found by ctid, by = ANY of an index, or by LATERAL with OFFSET 0,
+-- one probe per job, so that wrong statistics cannot turn a claim of ten jobs into a scan of a million.
+--
+-- Error codes: LA002 unknown batch, LA005 worker unknown or stopped or its lease expired, LA006 unknown queue, LA014
+-- isolation level, 22023 argument.
+
+-- The priority that a claim takes first: 0, but in every Nth claim (low_priority_every) one of those that have ready
+-- jobs, the highest of them left out, each in turn.
+CREATE FUNCTION larder_data.first_priority(queue_no smallint, turns bigint[], low_priority_every int, n bigint)
+RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    present int[];
+BEGIN
+    IF n % nullif(low_priority_every, 0) = 0 THEN
+        present := ARRAY(
+            SELECT p FROM generate_series(0, 9) AS p
+            WHERE EXISTS (
+                SELECT FROM larder_data.ready x WHERE x.lane = queue_no * 10 + p AND x.turn > turns[p + 1] OFFSET 0)
+            ORDER BY p);
+        IF cardinality(present) > 1 THEN
+            RETURN present[2 + (n / low_priority_every) % (cardinality(present) - 1)];
+        END IF;
+    END IF;
+    RETURN 0;
+END $$;
+
+-- Locks the next ready rows of a queue behind these turns, one priority first, and returns their ctids.
+CREATE FUNCTION larder_data.pick_of_queue(queue_no smallint, first int, turns bigint[], max_jobs int) RETURNS tid[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    priorities int[] := first || array_remove('{0,1,2,3,4,5,6,7,8,9}', first);
+BEGIN
+    RETURN ARRAY(
+        SELECT pick.tid FROM generate_series(1, 10) AS k, LATERAL (
+            SELECT x.ctid AS tid FROM larder_data.ready x
+            WHERE x.lane = queue_no * 10 + priorities[k] AND x.turn > turns[priorities[k] + 1]
+            ORDER BY x.turn, x.job_id LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
+        LIMIT max_jobs);
+END $$;
+
+-- Locks ready rows of jobs that a batch has, with ids above after_job and not in a closed queue, in the order of the
+-- ids, and returns their ctids; none while the batch is paused, or when it has ended. The jobs of a batch are found by
+-- id, in whatever state, and then their ready rows.
+CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int, closed smallint[])
+RETURNS tid[]
+LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
+DECLARE
+    own_queue smallint;
+BEGIN
+    SELECT x.queue_id INTO own_queue FROM larder_data.batch x
+    WHERE x.id = batch_no AND x.paused_at IS NULL AND x.cancelled_at IS NULL AND x.finished_at IS NULL;
+    IF NOT FOUND THEN
+        RETURN '{}'::tid[];
+    END IF;
+    RETURN ARRAY(
+        SELECT place.tid
+        FROM (
+            -- Each side in the order of its index, so that they are merged, not sorted. The batch's own jobs are all in
+            -- its queue. A batch may have a job several times.
+            SELECT wanted.id, lag(wanted.id) OVER (ORDER BY wanted.batch_id, wanted.id) AS before FROM (
+                (SELECT j.batch_id, j.id FROM larder_data.job j
+                 WHERE (j.batch_id, j.id) > (batch_no, after_job) AND j.batch_id <= batch_no AND j.items > 0
+                   AND own_queue <> ALL (closed)
+                 ORDER BY j.batch_id, j.id)
+                UNION ALL
+                (SELECT s.batch_id, s.job_id FROM larder_data.job_item s
+                 WHERE (s.batch_id, s.job_id) > (batch_no, after_job) AND s.batch_id <= batch_no
+                 ORDER BY s.batch_id, s.job_id)
+            ) AS wanted
+        ) AS mine,
+        LATERAL (
+            SELECT x.ctid AS tid FROM larder_data.ready x
+            WHERE x.job_id = mine.id AND mine.id IS DISTINCT FROM mine.before AND x.lane / 10 <> ALL (closed)
+            FOR UPDATE SKIP LOCKED) AS place
+        LIMIT max_jobs);
+END $$;
+
+-- As pick_of_batch, within the limits of each queue. some_left: rows were left because of a limit.
+CREATE FUNCTION larder_data.pick_within_limits(
+    batch_no bigint, after_job bigint, max_jobs int, limited smallint[], OUT picked tid[], OUT some_left boolean
+)
+LANGUAGE plpgsql AS $$
+DECLARE
+    allowed int[] := larder_data.lock_limits(limited);
+BEGIN
+    picked := larder_data.pick_of_batch(batch_no, after_job, max_jobs, ARRAY(
+        SELECT q.id FROM larder_data.queue q
+        WHERE q.paused_at IS NOT NULL
+            -- With a limit that is used up, or not locked.
+            OR (q.max_running IS NOT NULL OR q.max_rate IS NOT NULL)
+                AND coalesce(allowed[array_position(limited, q.id)], 0) = 0));
+    some_left := false;
+    IF limited <> '{}' THEN
+        SELECT array_agg(p.tid ORDER BY p.ord), count(*) < cardinality(picked) INTO picked, some_left
+        FROM (
+            SELECT t.tid, t.ord, row_number() OVER (PARTITION BY r.queue_id ORDER BY t.ord) AS n,
+                allowed[array_position(limited, r.queue_id)] AS most
+            FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
+                LATERAL (SELECT (x.lane / 10)::smallint AS queue_id FROM larder_data.ready x
+                    WHERE x.ctid = t.tid OFFSET 0) AS r) AS p
+        WHERE p.n <= coalesce(p.most, p.n);
+    END IF;
+END $$;
+
+-- STABLE, in SQL and without SET, so that Postgres inlines it. BEGIN ATOMIC: its names and operators were found when it
+-- was created, and not by the search_path of a caller.
+CREATE FUNCTION larder_data.claimed_jobs(jobs bigint[]) RETURNS TABLE (
+    job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
+    priority int, origin text, batch_id bigint, blocked boolean, blocked_code int, blocked_limit bigint
+)
+LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT j.id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int,
+        coalesce(o.name, larder_data.origin_or_null(j.url)), j.batch_id, coalesce(b.is_blocked, false), b.code,
+        b.worker_limit
+    FROM unnest(jobs) WITH ORDINALITY AS t (id, ord)
+    CROSS JOIN LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.id OFFSET 0) AS j
+    LEFT JOIN LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o ON true
+    LEFT JOIN LATERAL (
+        SELECT true AS is_blocked, x.code, x.worker_limit FROM larder_data.blocklist x
+        WHERE x.url_hash = substring(j.key FOR 16)
+          AND CASE WHEN j.options & 1 = 1 THEN x.operator_until ELSE x.until END > clock_timestamp()
+        OFFSET 0) AS b ON true
+    ORDER BY t.ord;
+END;
+
+CREATE FUNCTION larder_data.take_jobs(worker bigint, claim_no bigint, picked tid[]) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    jobs bigint[];
+BEGIN
+    WITH taken AS (
+        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (picked) RETURNING r.job_id, r.turn, r.lane, r.origin_id
+    ), held AS (
+        INSERT INTO larder_data.running (job_id, worker_id, claim_no, origin_id, queue_id)
+        SELECT t.job_id, worker, take_jobs.claim_no, t.origin_id, t.lane / 10 FROM taken t
+    )
+    SELECT array_agg(t.job_id ORDER BY t.lane % 10, t.turn, t.job_id) INTO jobs FROM taken t;
+    RETURN jobs;
+END $$;
+
+CREATE FUNCTION larder_data.claim_context(
+    worker bigint, queue text, OUT queue_id smallint, OUT is_paused boolean,
+    OUT limited smallint[], OUT low_priority_every int, OUT turns bigint[]
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    worker_lives boolean;
+BEGIN
+    -- The tables and not the views of what is current, because starting a statement of many tables costs more than what
+    -- it reads.
+    SELECT q.id, q.paused_at IS NOT NULL,
+        CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END,
+        q.low_priority_every, coalesce(c.turns, array_fill(-9223372036854775807, '{10}')),
+        (SELECT w.stopped_at IS NULL AND w.rescued_at IS NULL
+             AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
+         FROM larder_data.worker w WHERE w.id = worker ORDER BY w.number DESC LIMIT 1)
+    INTO queue_id, is_paused, limited, low_priority_every, turns, worker_lives
+    FROM larder_data.queue q LEFT JOIN LATERAL (
+        SELECT x.turns, x.valid_until FROM larder_data.claim_cursor x
+        WHERE x.queue_id = q.id ORDER BY x.number DESC LIMIT 1
+    ) AS c ON c.valid_until > clock_timestamp() AND NOT q.lifo
+    WHERE q.name = claim_context.queue;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
+    ELSIF worker_lives IS NOT TRUE THEN
+        IF NOT EXISTS (
+            SELECT FROM larder_data.current_worker w
+            WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
+              AND larder_data.has_lease(w.heartbeat_at, w.lease_ms)) THEN
+            RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
+        END IF;
+    END IF;
+END $$;
+
+-- Takes the jobs of paused batches, held origins and origins at their limit out of these rows of ready; answers at most
+-- `wanted` others. What is held is read after the rows are picked: a hold that began before a job became ready is then
+-- seen. A claim that read it first could take a job that was enqueued after the hold. Of all rows, not only of as many
+-- as are wanted: rows of a held origin in front are to go at once.
+CREATE FUNCTION larder_data.put_off_held(picked tid[], wanted int, OUT kept tid[], OUT some_held boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    some_batch boolean;
+    some_origin boolean;
+    some_limit boolean;
+BEGIN
+    kept := picked;
+    some_held := false;
+    -- Mostly none of them.
+    SELECT EXISTS (
+            SELECT FROM larder_data.batch b
+            WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
+        OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0)
+        OR EXISTS (SELECT FROM larder_data.job j WHERE j.not_after < clock_timestamp()),
+        EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp()),
+        EXISTS (SELECT FROM larder_data.origin_limit)
+    INTO some_batch, some_origin, some_limit;
+    IF some_batch OR some_origin THEN
+        WITH met AS MATERIALIZED (
+            SELECT t.tid, t.ord, r.job_id, o.until, CASE
+                -- A job whose own batch is active is not held.
+                WHEN some_batch AND (j.items = 0 OR j.not_after < clock_timestamp() OR EXISTS (
+                    SELECT FROM larder_data.batch b
+                    WHERE b.id = j.batch_id AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL) OFFSET 0))
+                THEN (SELECT h.reason FROM larder_data.hold_reason(j.id, j.batch_id, j.items, j.not_after) AS h)
+                END AS reason
+            FROM unnest(picked) WITH ORDINALITY AS t (tid, ord)
+            CROSS JOIN LATERAL (
+                SELECT x.job_id, x.origin_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.batch_id, x.items, x.not_after FROM larder_data.job x
+                WHERE x.id = r.job_id OFFSET 0) AS j
+            LEFT JOIN LATERAL (
+                SELECT x.until FROM larder_data.origin_hold x
+                WHERE x.origin_id = r.origin_id AND x.until > clock_timestamp() OFFSET 0) AS o ON true
+        ), removed AS (
+            DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
+                SELECT m.tid FROM met m WHERE coalesce(m.reason, m.until::text) IS NOT NULL))
+        ), suspended AS (
+            INSERT INTO larder_data.suspended (job_id, reason)
+            SELECT m.job_id, m.reason FROM met m WHERE m.reason IS NOT NULL
+        ), deferred AS (
+            INSERT INTO larder_data.scheduled (run_at, job_id)
+            SELECT larder_data.return_at(greatest(m.until, clock_timestamp() + interval '1 s')), m.job_id
+            FROM met m WHERE m.reason IS NULL AND m.until IS NOT NULL
+        )
+        SELECT coalesce(array_agg(m.tid ORDER BY m.ord) FILTER (WHERE m.reason IS NULL AND m.until IS NULL), '{}')
+        INTO kept FROM met m;
+        some_held := cardinality(kept) < cardinality(picked);
+    END IF;
+    IF some_limit AND EXISTS (
+        SELECT FROM unnest(kept) AS t (tid),
+            LATERAL (SELECT x.origin_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+            LATERAL (SELECT FROM larder_data.origin_limit x WHERE x.origin_id = r.origin_id OFFSET 0) AS l) THEN
+        SELECT d.kept, some_held OR d.some_deferred INTO kept, some_held
+        FROM larder_data.defer_limited(kept, wanted) AS d;
+    END IF;
+    kept := kept[1 : wanted];
+END $$;
+

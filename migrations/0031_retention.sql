@@ -1,0 +1,157 @@
+-- Retention: deletes batches in portions, history by dropping whole days, and old rows of workers, blocks and
+-- throughput.
+
+CREATE FUNCTION larder.batch_delete(batch text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    b larder_data.batch;
+BEGIN
+    SELECT * INTO b FROM larder_data.batch x WHERE x.id = larder_data.find_batch(batch_delete.batch);
+    IF b.finished_at IS NULL AND larder_data.is_over(b) THEN
+        -- Maintenance has not seen yet that its last item has finished.
+        PERFORM larder_data.maintenance_finish();
+    END IF;
+    b := larder_data.lock_batch(batch);
+    IF b.finished_at IS NULL THEN
+        RAISE EXCEPTION 'batch "%" is not finished', coalesce(b.name, b.id::text) USING ERRCODE = 'LA001';
+    END IF;
+    UPDATE larder_data.batch x SET is_deleted = true WHERE x.id = b.id;
+END $$;
+COMMENT ON FUNCTION larder.batch_delete IS
+    'Deletes a finished batch and its records: it is unknown from now on, and maintenance deletes the rows.';
+
+-- Nothing waits for an origin or a cache: a job, record or worker whose origin or cache is gone is shown without it.
+CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = on SET enable_hashjoin = on AS $$
+DECLARE
+    keep CONSTANT interval := (SELECT s.keep_history FROM larder_data.settings s);
+    total int := larder_data.purge_pipelines(keep);
+    is_more boolean := false;
+    p record;
+    n int;
+BEGIN
+    FOR p IN SELECT * FROM (VALUES
+        ('worker', 'x.heartbeat_at < now() - interval ''1 day'' AND (x.rescued_at IS NOT NULL
+            OR NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id OFFSET 0))'),
+        ('claim_lock', 'NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = x.worker_id)'),
+        ('throughput', 'x.at < now() - interval ''30 days'''),
+        ('blocklist', 'x.until < now() - interval ''30 days'''),
+        ('action', 'x.at < now() - interval ''90 days'''),
+        ('batch_detail', 'EXISTS (
+            SELECT FROM larder_data.batch b WHERE b.id = x.batch_id AND b.finished_at < now() - $1)'),
+        ('batch_fault', 'NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.id = x.batch_id)'),
+        ('origin', 'x.used_on < (now() - $1 - interval ''30 days'')::date
+            AND NOT EXISTS (SELECT FROM larder_data.origin_limit l WHERE l.origin_id = x.id)
+            AND NOT EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.origin_id = x.id)'),
+        ('cache', 'x.used_on < (now() - $1 - interval ''30 days'')::date
+            AND NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.cache_id = x.id)')) AS v (name, condition)
+    LOOP
+        EXECUTE format('DELETE FROM larder_data.%1$I d WHERE d.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.%1$I x WHERE %2$s LIMIT 5000 FOR UPDATE OF x SKIP LOCKED))',
+            p.name, p.condition) USING keep;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        total := total + n;
+        is_more := is_more OR n = 5000;
+    END LOOP;
+    PERFORM larder_data.run_again('purge', is_more, '10 s');
+    RETURN total;
+END $$;
+
+-- Days of history past their retention, oldest first. is_pending: a concurrent detach was interrupted.
+CREATE FUNCTION larder_data.expired_partitions() RETURNS TABLE (
+    parent text, part text, is_attached boolean, is_pending boolean
+)
+LANGUAGE sql STABLE AS $$
+    SELECT k.parent, c.relname::text, i.inhrelid IS NOT NULL, coalesce(i.inhdetachpending, false)
+    FROM larder_data.settings s
+    CROSS JOIN LATERAL (VALUES ('job_history', s.keep_history), ('job_attempt', s.keep_attempts)) AS k (parent, keep)
+    JOIN pg_catalog.pg_class c ON c.relnamespace = 'larder_data'::regnamespace AND c.relkind = 'r'
+        AND c.relname ~ ('^' || k.parent || '_[0-9]{8}$')
+    LEFT JOIN pg_catalog.pg_inherits i ON i.inhrelid = c.oid
+    WHERE to_date(right(c.relname, 8), 'YYYYMMDD') + 1 <= ((clock_timestamp() - k.keep) AT TIME ZONE 'UTC')::date
+    ORDER BY right(c.relname, 8), k.parent
+$$;
+
+-- DROP TABLE locks the parent exclusively, and every later statement waits behind it. So it waits at most 500 ms,
+-- drops one day of one table per call, and leaves the work to workers that detach concurrently where there are any.
+CREATE FUNCTION larder_data.maintenance_retention() RETURNS int
+LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
+DECLARE
+    old record;
+BEGIN
+    PERFORM FROM larder_data.current_task t WHERE t.task = 'vacuum'
+        AND t.next_at BETWEEN clock_timestamp() - interval '90 s' AND clock_timestamp() + interval '30 s';
+    IF FOUND THEN
+        RETURN 0;
+    END IF;
+    FOR old IN
+        SELECT e.part, e.is_more FROM (
+            SELECT DISTINCT ON (x.parent) x.parent, x.part, count(*) OVER () > 1 AS is_more
+            FROM larder_data.expired_partitions() x ORDER BY x.parent, x.part) AS e
+        ORDER BY right(e.part, 8), e.parent
+    LOOP
+        BEGIN
+            EXECUTE format('DROP TABLE larder_data.%I', old.part);
+            PERFORM larder_data.run_again('retention', old.is_more, '10 s');
+            RETURN 1;
+        EXCEPTION
+            -- In use, or being detached concurrently: the next table is tried.
+            WHEN lock_not_available OR object_not_in_prerequisite_state OR object_in_use OR undefined_table THEN NULL;
+        END;
+    END LOOP;
+    RETURN 0;
+END $$;
+
+CREATE FUNCTION larder_data.delete_batch(batch bigint, portion int) RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    records bigint[] := ARRAY(
+        SELECT h.job_id FROM larder_data.job_history h WHERE h.batch_id = batch ORDER BY h.job_id LIMIT portion);
+    moved int := cardinality(records);
+    part text;
+BEGIN
+    IF moved > 0 THEN
+        DELETE FROM larder_data.job_attempt a WHERE a.job_id = ANY (records);
+        DELETE FROM larder_data.job_history h WHERE h.batch_id = batch AND h.job_id <= records[moved];
+    END IF;
+    -- A job that another batch joined leaves a record in the batch that it was enqueued into.
+    IF moved >= portion OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0 AND j.batch_id = batch) THEN
+        RETURN moved;
+    END IF;
+    FOREACH part IN ARRAY '{batch_delta,batch_total,batch_detail,batch_source,batch_notify,webhook,adding,
+        batch_fault}'::text[] LOOP
+        EXECUTE format('DELETE FROM larder_data.%I x WHERE x.batch_id = $1', part) USING batch;
+    END LOOP;
+    DELETE FROM larder_data.batch x WHERE x.id = batch;
+    RETURN moved + 1;
+END $$;
+
+-- Deletes batches that finished long ago or were deleted by an operator, with their records, 5,000 rows a call. Rows of
+-- history and of batches that are over, which no claim locks.
+CREATE FUNCTION larder_data.maintenance_deleted() RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    portion CONSTANT int := 5000;
+    moved int := 0;
+    batch bigint;
+BEGIN
+    -- By age: two days later than its records, whose days are dropped as a whole.
+    UPDATE larder_data.batch b SET is_deleted = true WHERE b.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.batch x
+        WHERE x.finished_at < now() - interval '2 days' - (SELECT s.keep_history FROM larder_data.settings s)
+          AND NOT x.is_deleted
+        ORDER BY x.finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    -- A queue may keep its batches for a shorter time.
+    UPDATE larder_data.batch b SET is_deleted = true WHERE b.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.batch x JOIN larder_data.queue q ON q.id = x.queue_id
+        WHERE x.finished_at < now() - q.keep_history AND NOT x.is_deleted
+        ORDER BY x.finished_at LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
+    FOR batch IN SELECT b.id FROM larder_data.batch b WHERE b.is_deleted ORDER BY b.id LIMIT 1000 LOOP
+        moved := moved + larder_data.delete_batch(batch, portion - moved);
+        EXIT WHEN moved >= portion;
+    END LOOP;
+    PERFORM larder_data.run_again('deleted', moved >= portion);
+    RETURN moved;
+END $$;

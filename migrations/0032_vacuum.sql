@@ -1,0 +1,48 @@
+-- Vacuum and statistics of the tables, and the statements that maintenance cannot run in a function.
+
+-- Rows pass through these tables at the rate of the jobs, so they are vacuumed by count, not by share.
+DO $$
+DECLARE
+    hot text;
+BEGIN
+    FOREACH hot IN ARRAY '{ready,scheduled,running,suspended,job_item,batch_delta}'::text[] LOOP
+        EXECUTE format(
+            'ALTER TABLE larder_data.%I SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, '
+            'autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)', hot);
+    END LOOP;
+END $$;
+
+-- Statements that only a login acting as the owner of the tables can run, at top level.
+CREATE FUNCTION larder_data.pending_owner_statements() RETURNS TABLE (statement text, next_statement text)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+    SELECT format('VACUUM (SKIP_LOCKED, TRUNCATE off) larder_data.%I', s.relname), NULL
+    FROM pg_catalog.pg_stat_all_tables s JOIN pg_catalog.pg_class c ON c.oid = s.relid
+    WHERE s.schemaname = 'larder_data' AND 'vacuum_truncate=off' = ANY (c.reloptions) AND s.n_dead_tup > 20000
+      AND coalesce(greatest(s.last_vacuum, s.last_autovacuum), '-infinity') < clock_timestamp() - interval '30 s';
+    RETURN QUERY
+    SELECT format('ALTER TABLE larder_data.%I DETACH PARTITION larder_data.%I %s', e.parent, e.part,
+        CASE WHEN e.is_pending THEN 'FINALIZE' ELSE 'CONCURRENTLY' END), format('DROP TABLE larder_data.%I', e.part)
+    FROM larder_data.expired_partitions() e
+    -- Postgres allows one concurrent detach per table.
+    WHERE e.is_attached AND e.part = (
+        SELECT min(x.part) FROM larder_data.expired_partitions() x
+        WHERE x.parent = e.parent AND x.is_attached AND x.is_pending >= e.is_pending);
+    RETURN QUERY
+    SELECT format('DROP TABLE larder_data.%I', e.part), NULL
+    FROM larder_data.expired_partitions() e WHERE NOT e.is_attached;
+END $$;
+
+-- Statements that are due and that only a login acting as the owner of the tables can run, at top level: VACUUM and
+-- concurrent DETACH, each with the statement to run after it. None if another worker asked within 25 s.
+CREATE FUNCTION larder_data.owner_statements() RETURNS TABLE (statement text, next_statement text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF larder_data.take_task('vacuum') THEN
+        RETURN QUERY SELECT s.statement, s.next_statement FROM larder_data.pending_owner_statements() s;
+    END IF;
+END $$;
+
+-- These tables have few rows, so autovacuum never analyzes them, and the planner would assume a thousand.
+ANALYZE larder_data.settings, larder_data.queue, larder_data.retry_rule, larder_data.task;
