@@ -9,8 +9,9 @@ public enum OrdinaryUser {
 
     /// Whether this user can run the program; not when the package is in a private directory.
     public static func canRunLarder() async throws -> Bool {
+        // By a shell: setpriv still has root's capabilities when it starts a program.
         let trial = try? RunningCommand(
-            words[0], Array(words.dropFirst()) + [LarderCommand.executable, "--version"],
+            words[0], Array(words.dropFirst()) + ["sh", "-c", "exec \"$0\" --version", LarderCommand.executable],
             environment: ["PATH": "/usr/bin:/bin"], input: [])
         let outcome = await trial?.outcome()
         if outcome?.code == 0 { return true }

@@ -65,7 +65,10 @@ package final class NginxServer: Sendable {
         try configuration.write(toFile: "\(directory)/nginx.conf", atomically: false, encoding: .utf8)
         child = try ChildProcess(
             program, ["-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"],
-            environment: ["NGINX=3;", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"], descriptors: [-1, -1, -1, listener])
+            environment: ["NGINX=3;", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"], descriptors: [-1, -1, -1, listener],
+            // nginx 1.22 that gets the signal before its master waits for signals never ends. Blocked, it stays pending
+            // until then.
+            blocked: [SIGTERM])
         self.root = root
         self.port = port
         self.certificate = certificate
