@@ -99,7 +99,8 @@ let package = Package(
         .target(
             name: "Terminal", dependencies: ["ImageModel", "Concurrency", "CGLib", "CLinux"], swiftSettings: strict),
         .target(
-            name: "CommandLine", dependencies: ["Terminal", "Concurrency", "CGLib", "CTOML"], swiftSettings: strict),
+            name: "CommandLine", dependencies: ["Terminal", "Concurrency", "CGLib", "CTOML", "CLinux"],
+            swiftSettings: strict),
         .target(
             name: "HTTPServer", dependencies: ["Terminal", "Concurrency", "CMicroHTTPD"], swiftSettings: strict),
         .target(

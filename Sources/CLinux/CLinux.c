@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <sched.h>
 #include <spawn.h>
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -269,4 +271,17 @@ int larder_try_fork(void) {
     if (process == 0) { _exit(0); }
     if (process > 0) { waitpid(process, NULL, 0); }
     return process < 0 ? -1 : 0;
+}
+
+int larder_keep_priority(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2];
+    unsigned bit = 1u << CAP_SYS_NICE;
+    if (syscall(SYS_capget, &header, sets) != 0) { return -1; }
+    // A program that root starts gets all capabilities but those of this set.
+    if ((sets[0].effective & (1u << CAP_SETPCAP)) != 0) { prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0); }
+    sets[0].effective &= ~bit;
+    sets[0].permitted &= ~bit;
+    sets[0].inheritable &= ~bit;
+    return (int)syscall(SYS_capset, &header, sets);
 }

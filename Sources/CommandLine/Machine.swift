@@ -1,3 +1,4 @@
+private import CLinux
 import FoundationEssentials
 import Glibc
 
@@ -20,5 +21,12 @@ package enum Machine {
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    /// Lets all threads and child processes have the niceness that this process was started with. Dispatch sets
+    /// its threads to 0, and a process of root may raise its priority. Call it before the first thread.
+    package static func keepNiceness() {
+        guard getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) > 0 else { return }
+        _ = larder_keep_priority()
     }
 }

@@ -30,11 +30,13 @@ package struct Program: Sendable {
     /// Runs the command of the process's arguments and ends the process.
     package func main() async -> Never {
         StandardDescriptors.hold()
+        Machine.keepNiceness()
         signal(SIGPIPE, SIG_IGN)
         // A file over the process's size limit is then an error of its store.
         signal(SIGXFSZ, SIG_IGN)
         Machine.allowOpenFiles()
         let words = Array(Self.words.dropFirst())
+        HiddenPasswords.hide()
         let code = await run(words, environment: ProcessInfo.processInfo.environment)
         if let failure = Console.failure {
             Console.report(failure, asJSON: false, program: table.program)

@@ -121,6 +121,7 @@ package struct Dashboard: Sendable {
             }
         }
         let queue = queues.changes
+        try call(queue).checkBody()
         defer { answers.forget() }
         log("\(user ?? "a user of the dashboard") called \(request.method) \(request.path)")
         let target = try route.target(of: call(queue))

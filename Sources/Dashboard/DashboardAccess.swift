@@ -42,7 +42,11 @@ package struct DashboardAccess: Sendable {
             throw Refusal(status: 403, message: "the host '\(PrintableText.text(host))' is not this machine")
         }
         if let token {
-            let given = request.headers["authorization"].map { $0.hasPrefix("Bearer ") ? $0.dropFirst(7) : "" } ?? ""
+            // The scheme's name has no case (RFC 9110, section 11.1).
+            let given =
+                request.headers["authorization"].map {
+                    $0.prefix(7).lowercased() == "bearer " ? $0.dropFirst(7) : ""
+                } ?? ""
             guard Self.isEqual(String(given), token) else {
                 throw Refusal(status: 401, message: "a token is required: Authorization: Bearer TOKEN")
             }

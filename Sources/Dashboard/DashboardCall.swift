@@ -37,15 +37,19 @@ struct DashboardCall: Sendable {
         return text
     }
 
-    /// A field of the JSON body that is a whole number.
+    /// The error that the fields `domain` and `code` of the JSON body name.
     ///
-    /// - Throws: wrong usage when it is missing or something else.
-    func integer(_ name: String) throws(CommandError) -> Int {
-        guard let number = try fields()[name]?.integer else {
-            throw .usage("the body needs a number field '\(name)'")
+    /// - Throws: wrong usage when one is missing or something else.
+    func error() throws(CommandError) -> FailureCode {
+        let domain = try text("domain")
+        guard let code = try fields()["code"]?.integer, Self.codes.contains(code) else {
+            throw .usage("the body needs a field 'code', a whole number of 32 bits")
         }
-        return number
+        return FailureCode(domain: domain, code: code)
     }
+
+    /// The codes that the database can hold.
+    private static let codes = Int(Int32.min)...Int(Int32.max)
 
     /// A whole number of seconds in the JSON body; nil without it.
     func seconds(_ name: String) throws(CommandError) -> Duration? {
@@ -76,6 +80,7 @@ struct DashboardCall: Sendable {
         }
         let (domain, code) = (try text("domain"), try integer("code"))
         guard (domain == nil) == (code == nil) else { throw .usage("'domain' and 'code' belong together") }
+        guard code.map(Self.codes.contains) ?? true else { throw .usage("'code' must be a whole number of 32 bits") }
         return FailureFilter(
             batch: try integer("batch").map { Int64($0) },
             error: domain.flatMap { domain in code.map { FailureCode(domain: domain, code: $0) } },
@@ -94,6 +99,11 @@ struct DashboardCall: Sendable {
             return parts.contains { $0 != nil } ? parts.compactMap(\.self).joined(separator: ", ") : "all failures"
         }
     }
+
+    /// The JSON body of a change, which may be empty where nothing is to be named.
+    ///
+    /// - Throws: wrong usage when it is not a JSON object.
+    func checkBody() throws(CommandError) { if !request.body.isEmpty { _ = try fields() } }
 
     private func fields() throws(CommandError) -> [String: JSONValue] {
         guard let value = try? JSONValue.parse(request.body), case .object(let object) = value else {

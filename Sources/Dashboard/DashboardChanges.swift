@@ -28,7 +28,7 @@ extension DashboardRoute {
 
     private static let others: [DashboardRoute] = [
         post("batches/{id}/retry-error") { call in
-            let error = FailureCode(domain: try call.text("domain"), code: try call.integer("code"))
+            let error = try call.error()
             return ["items": try await call.queue.producer.retryAllFailed(of: .id(call.number), with: error)]
         },
         post("jobs/{id}/retry") { call in

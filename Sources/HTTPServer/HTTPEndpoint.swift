@@ -18,10 +18,12 @@ package final class HTTPEndpoint: Sendable {
     /// Of a request, in bytes, unless the server says otherwise.
     package static let longestBody = 65_536
 
-    /// At once; further ones wait for a place.
+    /// At once. Further ones wait for a place, which a connection without a whole request makes.
     package static let connections = 64
     /// Of a connection without a byte, in seconds.
     private static let timeout: UInt32 = 10
+    /// Of a request until its last byte, in seconds.
+    private static let longestRequest: UInt32 = 30
 
     /// What the callbacks of the server get.
     private final class Context: Sendable {
@@ -95,7 +97,7 @@ package final class HTTPEndpoint: Sendable {
         let me = Unmanaged.passUnretained(context).toOpaque()
         guard
             let handle = larder_http_start(
-                socket, UInt32(Self.connections), Self.timeout,
+                socket, UInt32(Self.connections), Self.timeout, Self.longestRequest,
                 { context, request in
                     guard let context, let request else { return 0 }
                     return Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().limit(request)

@@ -1,9 +1,17 @@
 import CCSV
+import Terminal
 
 /// Lines of CSV (RFC 4180), by libcsv.
 enum CSVWriter {
-    /// The fields in quotes, an empty one without.
-    static func line(_ fields: [String]) -> String { fields.map(quoted).joined(separator: ",") + "\r\n" }
+    /// The fields in quotes, an empty one without. Control characters are shown as their codes. A text that a
+    /// spreadsheet would run as a formula begins with an apostrophe.
+    static func line(_ fields: [String]) -> String { fields.map { quoted(safe($0)) }.joined(separator: ",") + "\r\n" }
+
+    private static func safe(_ field: String) -> String {
+        let text = PrintableText.text(field)
+        guard let first = text.utf8.first, "=+-@".utf8.contains(first), Int(text) == nil else { return text }
+        return "'" + text
+    }
 
     private static func quoted(_ field: String) -> String {
         var field = field

@@ -231,6 +231,22 @@ struct BundleTests {
         }
     }
 
+    @Test func `is refused before it has expanded to much more than an archive of images`() throws {
+        let key = CacheKey("http://foo/bomb"), size = 200 << 20
+        let entry = ManifestEntry(key: key, bytes: size, sha256: String(repeating: "0", count: 64))
+        try Data((entry.line + "\n").utf8).write(to: directory.url.appending(path: "manifest.jsonl"))
+        try FileManager.default.createDirectory(
+            at: directory.url.appending(path: "default"), withIntermediateDirectories: false)
+        let zeros = directory.path + "/default/" + entry.file
+        try Data().write(to: URL(filePath: zeros))
+        truncate(zeros, off_t(size))
+        let path = directory.path + "/bomb.tar.zst"
+        #expect(run("tar", "-C", directory.path, "--zstd", "-cf", path, "manifest.jsonl", "default/" + entry.file) == 0)
+        let store = try DirectoryStore(opening: directory.path + "/empty")
+        #expect(code { _ = try BundleImport(into: store).run(path) } == .tooLarge)
+        #expect(try store.open(key) == nil)
+    }
+
     @Test func `is refused with the limit when its manifest is too long`() throws {
         let line = try #require(try entries().first).line + "\n"
         let length = line.utf8.count

@@ -184,6 +184,12 @@ struct DashboardTests {
         #expect(cancelled["items"] as? Int == 1)
         #expect(try await server.change("batches/1/pause").status == 409)
         #expect(try await server.change("batches/1/retry-error", #"{"domain":"a","code":"b"}"#).status == 400)
+        let large = #"{"domain":"a","code":1325420526178790}"#
+        #expect(try await server.change("batches/1/retry-error", large).status == 400)
+        #expect(try await server.change("failures/retry", large).status == 400)
+        #expect(try await server.change("batches/1/retry", "no JSON").status == 400)
+        let lower = ["-H", "Authorization: bearer \(Self.token)"]
+        #expect(try await server.call("/api/v1/queues", lower).status == 200)
         let url = scene.origin.url("/x.jpg")
         #expect(try await server.change("blocklist/add", #"{"url":"\#(url)","seconds":60}"#).status == 200)
         #expect(try await scene.sql("SELECT count(*) FROM larder.blocklist") == "1")
@@ -201,7 +207,7 @@ struct DashboardTests {
             """)
         #expect(
             actions == "batches/pause 1, batches/resume 1, queues/pause default, queues/resume default, "
-                + "batches/cancel 1, batches/pause 1 failed, batches/retry-error 1 failed, blocklist/add \(url), blocklist/remove \(url)"
+                + "batches/cancel 1, batches/pause 1 failed, batches/retry-error 1 failed, batches/retry-error 1 failed, blocklist/add \(url), blocklist/remove \(url)"
         )
     }
 

@@ -40,6 +40,24 @@ struct ReportFormatTests {
         #expect(refused.errorText.contains("--files is for the formats text and json"))
     }
 
+    @Test func `no cell of a CSV is a formula or moves the cursor of a terminal`() async throws {
+        let scene = try await Scene()
+        let words = ["=HYPERLINK(\"http://evil.example\")", "@SUM(1+1)", "+1+1", "-1+1", "\u{1B}]0;x\u{7}"]
+        _ = try await scene.larder(["run", "--batch", "=1+1", "--"] + words).run()
+        let outcome = try await scene.larder("report", "=1+1", "--format", "csv")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(!outcome.text.unicodeScalars.contains("\u{1B}"))
+        try scene.directory.write(outcome.text.utf8, to: "b.csv")
+        let script = """
+            import csv, sys
+            rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+            print(len(rows), {cell[0] for row in rows for cell in row.values() if cell[:1] and cell[0] in "=@+-\\t"})
+            print({row["batch"] for row in rows}, {row["url"][:5] for row in rows})
+            """
+        let found = try await SystemTool.run(["python3", "-c", script, scene.directory.file("b.csv")])
+        #expect(found.hasPrefix("5 set()\n{\"'=1+1\"}"), "\(found)")
+    }
+
     /// What the text report and the page say of a 404, too.
     private static let adviceOnMissing =
         "The origin answered with HTTP status 404: The image is not there: remove the URL from the list."

@@ -134,3 +134,7 @@ long long larder_file_length(int descriptor);
 
 /// Starts a process that exits at once and waits for it; -1 with errno where that is denied.
 int larder_try_fork(void);
+
+/// Gives up, for this thread and for programs it starts, the capability to raise a priority (CAP_SYS_NICE). Returns 0,
+/// or -1 with errno.
+int larder_keep_priority(void);

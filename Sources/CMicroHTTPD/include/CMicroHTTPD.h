@@ -18,9 +18,10 @@ typedef void (*larder_http_handler)(void *context, larder_http_request *request)
 typedef size_t (*larder_http_limit)(void *context, larder_http_request *request);
 
 /// Serves on a listening socket, which it closes at its end, also when it fails: then NULL. At most `connections` at
-/// once, each closed after `timeout` seconds without a byte.
-larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, larder_http_limit limit,
-                               larder_http_handler handler, void *context);
+/// once, each closed after `timeout` seconds without a byte. A new connection closes those that have not sent their
+/// request for `longest` seconds, and, when few are left, the one that has waited longest.
+larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, unsigned longest,
+                               larder_http_limit limit, larder_http_handler handler, void *context);
 
 const char *larder_http_method(const larder_http_request *request);
 /// Unescaped, without the query.

@@ -3,6 +3,11 @@ import Glibc
 
 /// Reads a tar archive, plain or compressed, entry by entry.
 struct ArchiveReader: ~Copyable {
+    /// Images are compressed already: an archive that expands further holds none.
+    private static let mostExpansion: Int64 = 100
+    /// Expanded without a question, in bytes.
+    private static let small: Int64 = 64 << 20
+
     private let archive: OpaquePointer
     private let path: String
 
@@ -42,12 +47,19 @@ struct ArchiveReader: ~Copyable {
     }
 
     /// Reads the contents of the current entry in blocks (`archive_read_data`).
+    ///
+    /// - Throws: `StoreError`; `tooLarge` when the archive has expanded to more than 64 MiB and to more than 100 times
+    ///   what was read of its file.
     func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         var block = [UInt8](repeating: 0, count: 1 << 18)
         while true {
             let count = archive_read_data(archive, &block, block.count)
             guard count >= 0 else { throw damaged() }
             if count == 0 { return }
+            let (compressed, expanded) = (archive_filter_bytes(archive, -1), archive_filter_bytes(archive, 0))
+            guard expanded <= max(Self.small, compressed * Self.mostExpansion) else {
+                throw StoreError(.tooLarge, "expand", path, cause: "it expands to over 100 times its size")
+            }
             try block.withBytes { (bytes) throws(StoreError) in
                 try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
             }

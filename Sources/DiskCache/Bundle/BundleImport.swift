@@ -35,7 +35,8 @@ public struct BundleImport: Sendable {
     ///
     /// - Parameter stored: called after each file.
     /// - Throws: `StoreError`; `damaged` when `path` is not a bundle, or its files are not exactly the files of its
-    ///   manifest; `tooLarge` when the manifest exceeds 512 MiB, or a line of it 1 MiB.
+    ///   manifest; `tooLarge` when the manifest exceeds 512 MiB, or a line of it 1 MiB, or when an archive expands to
+    ///   more than 64 MiB and to more than 100 times its size.
     public func run(_ path: String, stored: () -> Void = {}) throws(StoreError) -> Report {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StoreError("stat", path) }
