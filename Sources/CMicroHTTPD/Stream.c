@@ -92,6 +92,10 @@ static bool has_gone(int socket) {
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+bool larder_http_has_gone(const larder_http_request *request) {
+    return has_gone(MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+}
+
 bool larder_http_push(larder_http_stream *stream, const void *bytes, size_t length) {
     pthread_mutex_lock(&stream->lock);
     bool is_wanted = !stream->is_closed && length <= most - stream->length && !has_gone(stream->socket);

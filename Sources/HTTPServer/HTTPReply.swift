@@ -39,6 +39,27 @@ package final class HTTPReply: Sendable {
         return stream.map { HTTPStream($0, of: requests) }
     }
 
+    /// Runs `work`. When the client closes its side of the connection, the task of `work` is cancelled within a second.
+    package func whileWanted<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
+        await withTaskGroup(of: Value?.self) { group in
+            group.addTask { await work() }
+            group.addTask { [self] in
+                while (try? await Task.sleep(for: .seconds(1))) != nil, !hasGone {}
+                return nil
+            }
+            var value: Value?
+            for await result in group {
+                value = result ?? value
+                group.cancelAll()
+            }
+            return value
+        }
+    }
+
+    private var hasGone: Bool {
+        request.withLock { address in OpaquePointer(bitPattern: address).map { larder_http_has_gone($0) } ?? false }
+    }
+
     /// The library's request, once.
     private func take() -> OpaquePointer? {
         let address = request.withLock { address in

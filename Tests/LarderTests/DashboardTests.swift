@@ -234,6 +234,25 @@ struct DashboardTests {
         #expect(await server.process.outcome().code == 0)
     }
 
+    @Test(arguments: ["/api/v1/batches/1/images", "/report/1"])
+    func `the statement of a client that has gone ends`(path: String) async throws {
+        let scene = try await Scene()
+        #expect(try await scene.larder("run", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "b").code == 0)
+        let server = try await serving(scene)
+        let locks = "(SELECT count(*) FROM pg_locks WHERE relation = 'larder_data.job_history'::regclass AND"
+        let holder = try scene.holding("LOCK TABLE larder_data.job_history IN ACCESS EXCLUSIVE MODE")
+        try await scene.until("\(locks) mode = 'AccessExclusiveLock' AND granted) = 1")
+        let client = try RunningCommand(
+            "/usr/bin/curl", ["-s", "http://127.0.0.1:\(server.port)\(path)"], environment: [:])
+        try await scene.until("\(locks) NOT granted) = 1")
+        client.signal(SIGKILL)
+        _ = await client.outcome()
+        try await scene.until("\(locks) NOT granted) = 0")
+        try await scene.release(holder)
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+    }
+
     @Test func `files of the cache are served by key, with ranges, and never from outside`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg?b=1")

@@ -34,6 +34,10 @@ const char *larder_http_argument(larder_http_request *request, const char *name)
 bool larder_http_is_too_long(const larder_http_request *request);
 const void *larder_http_body(const larder_http_request *request, size_t *length);
 
+/// Whether the client has closed its side of the connection. The library does not look for that while a request waits
+/// for its answer. Not after larder_http_begin_answer.
+bool larder_http_has_gone(const larder_http_request *request);
+
 /// Copies the body.
 void larder_http_begin_answer(larder_http_request *request, unsigned status, const void *body, size_t length);
 /// Sends `length` bytes of a file from `offset`; closes the descriptor, also when it fails.

@@ -62,7 +62,9 @@ extension Command {
                 await withDiscardingTaskGroup { group in
                     for await (request, reply) in requests {
                         group.addTask {
-                            let answer = await dashboard.answer(request)
+                            guard let answer = await reply.whileWanted({ await dashboard.answer(request) }) else {
+                                return
+                            }
                             guard let send = answer.stream else { return reply.send(answer) }
                             guard let stream = reply.stream(answer) else { return }
                             await send(stream)
