@@ -72,6 +72,12 @@ struct AttemptResult: Sendable {
         return load.downloads > 0 || load.made > 0
     }
 
+    /// Whether the cache had everything.
+    var isFromCache: Bool {
+        guard case .succeeded = outcome.result, delay == nil, let load, !load.stored.isEmpty else { return false }
+        return load.downloads == 0 && load.made == 0 && load.timing.fetch == .zero
+    }
+
     /// The report for the event; nil when nothing was loaded.
     func report(_ decision: Decision) -> AttemptReport? {
         guard let load else { return nil }

@@ -111,6 +111,7 @@ struct WorkerState: Sendable {
     private var phase = Phase.claiming
     private var ending: Ending?
 
+    private var width = ClaimWidth()
     private var running = 0
     private var gathered: [AttemptResult] = []
     private var completing = 0
@@ -152,7 +153,8 @@ struct WorkerState: Sendable {
     var inUse: Int { running + gathered.count + completing + settings.count }
 
     /// Results that are held back take no slot: a worker with one slot would never have enough of them.
-    private var free: Int { configuration.slots - running - gathered.count - completing }
+    private var free: Int { slots - running - gathered.count - completing }
+    private var slots: Int { configuration.slots * width.factor }
 
     // MARK: - The claim loop
 
@@ -263,6 +265,7 @@ struct WorkerState: Sendable {
 
     private mutating func gather(_ result: AttemptResult, at now: Instant) {
         note(result, at: now)
+        width.note(isFromCache: result.isFromCache, slots: configuration.slots)
         gathered.append(result)
         gatheredSince = gatheredSince ?? now
     }
@@ -319,7 +322,7 @@ struct WorkerState: Sendable {
     private func isWorthWaiting(at now: Instant) -> Bool {
         guard phase < .cancelling, running > 0 else { return false }
         let isStarved = phase == .claiming && free > 0 && claimAt.map { $0 > now } ?? false
-        return !isStarved && gathered.count < max(1, configuration.slots / 4)
+        return !isStarved && gathered.count < max(1, slots / 4)
     }
 
     private mutating func note(_ result: AttemptResult, at now: Instant) {

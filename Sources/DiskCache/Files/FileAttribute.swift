@@ -7,9 +7,7 @@ package let extendedDataAttribute = "com.hackemist.SDDiskCache"
 extension OpenFile {
     /// The extended attribute `user.NAME`; nil when there is none or the file system has no attributes.
     package func attribute(_ name: String) throws(StoreError) -> [UInt8]? {
-        var data = [UInt8](repeating: 0, count: 64 << 10)  // XATTR_SIZE_MAX
-        let length = larder_get_attribute(descriptor, "user." + name, &data, data.count)
-        if length >= 0 { return Array(data.prefix(length)) }
+        if let data = readAttribute(name, of: descriptor) { return data }
         if errno == ENODATA || errno == ENOTSUP { return nil }
         throw StoreError("fgetxattr", path)
     }
@@ -32,9 +30,7 @@ extension TemporaryFile {
 
     /// The extended attribute `user.NAME`; nil when there is none or it cannot be read.
     package func attribute(_ name: String) -> [UInt8]? {
-        var data = [UInt8](repeating: 0, count: 64 << 10)  // XATTR_SIZE_MAX
-        let length = larder_get_attribute(descriptor, "user." + name, &data, data.count)
-        return length >= 0 ? Array(data.prefix(length)) : nil
+        readAttribute(name, of: descriptor)
     }
 
     /// Sets the extended attribute `user.NAME`; `setExtendedData` has the details.
@@ -55,4 +51,16 @@ extension TemporaryFile {
         // Twice the largest value.
         return room.f_bavail > (128 << 10) / max(1, room.f_frsize)
     }
+}
+
+/// The attribute `user.NAME`; nil with errno. The kernel clears as many bytes as there is room, so the first try has
+/// little.
+private func readAttribute(_ name: String, of descriptor: Int32) -> [UInt8]? {
+    for room in [256, 64 << 10] {  // XATTR_SIZE_MAX
+        var data = [UInt8](repeating: 0, count: room)
+        let length = larder_get_attribute(descriptor, "user." + name, &data, room)
+        if length >= 0 { return Array(data.prefix(length)) }
+        if errno != ERANGE { break }
+    }
+    return nil
 }

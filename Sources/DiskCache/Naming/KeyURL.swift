@@ -66,7 +66,7 @@ extension URLParts {
 
     /// Escapes illegal characters; false when a host or a relative path cannot be escaped.
     fileprivate mutating func escape(_ rules: URLRules) -> Bool {
-        let before = text
+        let before = self
         user = user.map { Self.escaped($0, .authority, rules) }
         password = password.map { Self.escaped($0, .authority, rules) }
         if let given = host {
@@ -85,7 +85,9 @@ extension URLParts {
         }
         query = query.map { Self.escaped($0, .queryOrFragment, rules) }
         fragment = fragment.map { Self.escaped($0, .queryOrFragment, rules) }
-        if rules == .ios17 && text != before { port = port.flatMap { Self.number($0).map { Array($0.utf8)[...] } } }
+        if rules == .ios17, let given = port, text != before.text {
+            port = Self.number(given).map { Array($0.utf8)[...] }
+        }
         return true
     }
 

@@ -1,11 +1,18 @@
 /// Percent-encoding of URL components (RFC 3986, section 2), on bytes.
 enum PercentEncoding {
     /// A component of a URL, which determines the characters that need no escape.
-    enum Part {
+    enum Part: UInt8, CaseIterable {
         /// A name is a host; an authority is a user, a password or an address in brackets.
         case path, name, authority, zone, queryOrFragment
 
-        func allows(_ byte: UInt8) -> Bool {
+        func allows(_ byte: UInt8) -> Bool { Self.allowed[Int(byte)] & (1 << rawValue) != 0 }
+
+        /// For each byte a bit for each part: keys of millions of images are checked.
+        private static let allowed: [UInt8] = (0...255).map { byte in
+            allCases.reduce(0) { $0 | ($1.isAllowing(byte) ? 1 << $1.rawValue : 0) }
+        }
+
+        private func isAllowing(_ byte: UInt8) -> Bool {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -20,6 +20,7 @@ public struct ImageManager: Loader {
     private let remote: StoreThreads?
     private let running = RunningTasks<UUID>()
     private let stages = LoadsInFlight()
+    private let plans = VariantPlans()
 
     /// A manager over an open cache.
     ///
@@ -52,7 +53,7 @@ public struct ImageManager: Loader {
     /// - Throws: `LoadError` when the original cannot be had or nothing may be stored. The failure of a single variant
     ///   is in the report; the original and the other variants are stored.
     public func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
-        let plan = try LoadPlan(request, configuration, cache)
+        let plan = try LoadPlan(request, configuration, cache, plans)
         guard !plan.request.url.isEmpty else { throw LoadError.noURL }
         let ignoresBlocklist = plan.request.options.contains(.retryFailed)
         if !ignoresBlocklist, await plan.blocklist.contains(plan.request.url) {

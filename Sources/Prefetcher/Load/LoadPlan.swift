@@ -45,7 +45,8 @@ struct LoadPlan: Sendable {
 
     /// - Throws: `LoadError` 105 for a part that the context names and the configuration does not have.
     init(
-        _ original: LoadRequest, _ configuration: ImageManager.Configuration, _ ownCache: any ImageStore
+        _ original: LoadRequest, _ configuration: ImageManager.Configuration, _ ownCache: any ImageStore,
+        _ plans: VariantPlans = VariantPlans()
     ) throws(LoadError) {
         var request = original
         if let processed = configuration.optionsProcessor?(original) {
@@ -80,7 +81,8 @@ struct LoadPlan: Sendable {
         let key = (filter.map { $0(request.url) } ?? made).map { CacheKey($0) }
         originalKey = key
         let naming = cache.naming
-        variants = Self.entries(request.variants + (context.result.map { [$0] } ?? []), of: key, naming)
+        let wanted = context.result.map { request.variants + [$0] } ?? request.variants
+        variants = Self.entries(plans.plans(of: wanted, naming), of: key, naming)
 
         // Without a variant the original is the result: SDWebImage's `imageCache`, `queryCacheType` and
         // `storeCacheType` apply to it, and the keys for the original of a transformer do not.
@@ -119,21 +121,22 @@ struct LoadPlan: Sendable {
 
     /// The keys of the variants. A naming may give two variants one key that have two in SDWebImage's; the second has
     /// none then.
-    private static func entries(_ variants: [Variant], of key: CacheKey?, _ naming: any CacheNaming) -> [Entry] {
+    private static func entries(
+        _ plans: [VariantPlans.Plan], of key: CacheKey?, _ naming: any CacheNaming
+    ) -> [Entry] {
         var seen: Set<CacheKey> = []
-        return variants.map { variant in
+        return plans.map { plan in
             var refusal = "this URL and these transformers make no cache key"
             var found: CacheKey?
-            do throws(VariantError) {
-                found = try key.flatMap { key throws(VariantError) in try naming.key(of: variant, from: key) }
-            } catch {
-                refusal = "\(error)"
+            switch plan.suffixes {
+            case .success(let suffixes): found = key.flatMap { naming.variantKey(of: $0, suffixes: suffixes) }
+            case .failure(let error): refusal = "\(error)"
             }
             if let same = found, !seen.insert(same).inserted {
                 found = nil
                 refusal = "another variant has the same cache key; give one a keySuffix"
             }
-            return Entry(variant: variant, key: found, refusal: refusal, recipe: variant.recipe)
+            return Entry(variant: plan.variant, key: found, refusal: refusal, recipe: plan.recipe)
         }
     }
 

@@ -70,6 +70,7 @@ struct EventLog: Sendable {
         if event.isAnswer, let duration = outage.withLock({ $0.end(at: .now) }) {
             write("queue_available", .info, [("seconds", (duration / .seconds(1) * 10).rounded() / 10)], to: printer)
         }
+        if case .completed(let report) = event, !writes(Self.level(of: report)) { return }
         guard let (level, name, parts) = Self.parts(of: event) else { return }
         var fields = parts
         if case .completed = event, let id = worker.withLock({ $0 }) { fields.append(("worker", id)) }
