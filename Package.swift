@@ -103,6 +103,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "HTTPServer", dependencies: ["Terminal", "Concurrency", "CMicroHTTPD"], swiftSettings: strict),
+        .target(name: "Telemetry", dependencies: ["ImageModel"], swiftSettings: strict),
         .target(
             name: "Reports",
             dependencies: [
@@ -120,8 +121,9 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "Dashboard", "Reports", "HTTPServer", "CommandLine", "Terminal", "Worker", "EmbeddedPostgres",
-                "JobQueue", "Prefetcher", "Transcoder", "ObjectStore", "DiskCache", "Downloader", "ImageModel",
+                "Dashboard", "Reports", "Telemetry", "HTTPServer", "CommandLine", "Terminal", "Worker",
+                "EmbeddedPostgres", "JobQueue", "Prefetcher", "Transcoder", "ObjectStore", "DiskCache", "Downloader",
+                "ImageModel",
                 "Concurrency",
             ], swiftSettings: strict),
         .executableTarget(
@@ -170,6 +172,7 @@ let package = Package(
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "ImageModelTests", dependencies: ["ImageModel"], resources: [.copy("Vectors")], swiftSettings: strict),
+        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"], swiftSettings: strict),
         .testTarget(
             name: "TranscoderTests",
             dependencies: ["Codecs", "Transcoder", "ImageModel", "TestSupport", "TestTranscoder"],

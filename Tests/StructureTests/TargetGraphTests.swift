@@ -8,7 +8,7 @@ struct TargetGraphTests {
     static let order = [
         "ImageModel", "Concurrency", "Downloader", "DiskCache", "ObjectStore", "Transcoder", "Codecs",
         "larder-transcoder", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Worker", "Terminal", "CommandLine",
-        "HTTPServer", "Reports", "Dashboard", "Commands", "larder", "Measuring", "Lab", "larder-lab",
+        "HTTPServer", "Telemetry", "Reports", "Dashboard", "Commands", "larder", "Measuring", "Lab", "larder-lab",
     ]
 
     /// The targets that import each C library: one, but GLib computes digests, widths of characters and

@@ -1,0 +1,55 @@
+/// One piece of work in a trace. Times are since 1970.
+package struct Span: Sendable, Equatable {
+    /// A value of an attribute.
+    package enum Value: Sendable, Equatable {
+        case text(String)
+        case integer(Int)
+        case number(Double)
+        case flag(Bool)
+    }
+
+    /// What a span is to the spans of other programs, with OTLP's numbers.
+    package enum Kind: Int, Sendable {
+        case `internal` = 1
+        case client = 3
+        /// Work that another program has put in a queue.
+        case consumer = 5
+    }
+
+    /// The attributes in order, each name once.
+    package typealias Attributes = [(name: String, value: Value)]
+
+    package let context: TraceContext
+    /// The span of the same trace that this one is part of; nil for the first one.
+    package let parent: UInt64?
+    package let name: String
+    package var kind = Kind.internal
+    package var start: Duration
+    package var end: Duration
+    package var attributes: Attributes = []
+    /// Spans of other traces that belong to it.
+    package var links: [TraceContext] = []
+    /// Why it failed; nil when it did not.
+    package var error: String?
+
+    package init(_ name: String, _ context: TraceContext, parent: UInt64?, start: Duration, end: Duration) {
+        (self.name, self.context, self.parent) = (name, context, parent)
+        (self.start, self.end) = (start, max(start, end))
+    }
+
+    package static func == (a: Span, b: Span) -> Bool {
+        a.context == b.context && a.parent == b.parent && a.name == b.name && a.kind == b.kind && a.start == b.start
+            && a.end == b.end && a.links == b.links && a.error == b.error
+            && a.attributes.elementsEqual(b.attributes) { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    /// About how many bytes it has in a request.
+    var size: Int {
+        300 + name.utf8.count + (error?.utf8.count ?? 0) + 100 * links.count
+            + attributes.reduce(0) { $0 + 50 + $1.name.utf8.count + $1.value.size }
+    }
+}
+
+extension Span.Value {
+    fileprivate var size: Int { if case .text(let text) = self { text.utf8.count } else { 20 } }
+}
