@@ -41,6 +41,7 @@ CREATE TABLE larder_data.job (
     url text NOT NULL CHECK (octet_length(url) <= 8192),
     context json,
     meta json,
+    traceparent text,
     last_domain text,
     last_message text
 ) WITH (fillfactor = 90);
@@ -48,7 +49,8 @@ COMMENT ON TABLE larder_data.job IS
     'Live jobs. items: items of the enqueue that made it; all others are in job_item. attempt: attempts used. crashes: '
     'transcoders that died on it. cancelled_at: cancelled while running, for its worker to stop. is_revived: joined '
     'after that, so a worker that reports it cancelled returns it to ready. not_after: it is not started later. '
-    'last_*: the previous attempt. key: larder_data.job_key(). meta: the producer''s, which nothing reads.';
+    'last_*: the previous attempt. key: larder_data.job_key(). meta: the producer''s, which nothing reads. '
+    'traceparent: the producer''s span, as W3C Trace Context writes it.';
 CREATE INDEX job_batch ON larder_data.job (batch_id, id) WHERE items > 0;
 -- Jobs that only items of job_item want. Claims test whether there are any; mostly there are none.
 CREATE INDEX job_without_items ON larder_data.job (id) WHERE items = 0;

@@ -66,6 +66,7 @@ CREATE TABLE larder_data.job_history (
     url text NOT NULL,
     context json,
     meta json,
+    traceparent text,
     domain text,
     message text,
     stored json,

@@ -199,6 +199,8 @@ BEGIN
         WHEN octet_length(template.context::text) > 65536 THEN 'a context has at most 65536 bytes'
         WHEN fresh_for NOT BETWEEN interval '0' AND interval '100 years' THEN 'fresh_for is 0 to 100 years'
         WHEN on_running NOT IN ('join', 'again') THEN 'on_running is join or again'
+        WHEN template.traceparent !~ '^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$'
+        THEN 'a traceparent has the form of W3C Trace Context: 00-, 32, 16 and 2 hexadecimal digits in lower case'
         WHEN cardinality(metas) <> cardinality(urls) THEN 'metas has ' || cardinality(metas) || ' elements, urls '
             || cardinality(urls)
         WHEN EXISTS (SELECT FROM unnest(metas) AS m (meta)

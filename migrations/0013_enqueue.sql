@@ -70,10 +70,10 @@ BEGIN
         SELECT nextval('larder_data.job_id') AS id, t.* FROM (SELECT * FROM turns x ORDER BY x.turn, x.ord) AS t
     ), to_job AS (
         INSERT INTO larder_data.job (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,
-            priority, max_attempts, not_after, key, url, context, meta)
+            priority, max_attempts, not_after, key, url, context, meta, traceparent)
         SELECT n.id, template.batch_id, template.options, template.pipeline_id, n.origin_id, n.items,
             template.retry_base_ms, template.queue_id, template.priority, template.max_attempts, template.not_after,
-            n.key, n.url, template.context, n.meta
+            n.key, n.url, template.context, n.meta, template.traceparent
         FROM numbered n ORDER BY n.key
     ), to_ready AS (
         INSERT INTO larder_data.ready (job_id, turn, lane, origin_id)
@@ -106,12 +106,12 @@ BEGIN
     ), record AS (
         -- A retry of a blocked one makes the job from its record.
         INSERT INTO larder_data.job_history (job_id, of_job, batch_id, pipeline_id, origin_id, options, priority,
-            max_attempts, retry_base_ms, code, outcome, reason, url, context, meta, domain, message)
+            max_attempts, retry_base_ms, code, outcome, reason, url, context, meta, traceparent, domain, message)
         SELECT nextval('larder_data.item_id'), e.fresh_job, template.batch_id, template.pipeline_id, e.origin_id,
             template.options, template.priority, template.max_attempts, template.retry_base_ms, e.code,
             CASE e.reason WHEN 'fresh' THEN 'succeeded' ELSE 'failed' END::larder_data.outcome, e.reason,
             CASE e.reason WHEN 'invalid' THEN left(coalesce(e.url, ''), 2000) ELSE e.url END, e.context, e.meta,
-            e.domain, e.message
+            template.traceparent, e.domain, e.message
         FROM ended e
     )
     INSERT INTO larder_data.batch_delta (batch_id, succeeded, fresh, failed, blocked, invalid, code, domain)
@@ -151,11 +151,11 @@ BEGIN
     IF live_ids IS NULL THEN
         RETURN;
     END IF;
-    INSERT INTO larder_data.job_item (job_id, batch_id, due, not_after, again, items, priority, meta)
+    INSERT INTO larder_data.job_item (job_id, batch_id, due, not_after, again, items, priority, meta, traceparent)
     SELECT l.id, template.batch_id, due, template.not_after,
         CASE WHEN runs_again AND EXISTS (SELECT FROM larder_data.running r WHERE r.job_id = l.id OFFSET 0)
             THEN row_to_json(template) END,
-        count(*), template.priority, (array_agg(k.meta) FILTER (WHERE k.meta IS NOT NULL))[1]
+        count(*), template.priority, (array_agg(k.meta) FILTER (WHERE k.meta IS NOT NULL))[1], template.traceparent
     FROM unnest(live_ids, live_keys) AS l (id, key) JOIN unnest(keys, metas) AS k (key, meta) USING (key) GROUP BY l.id;
     jobs := ARRAY(
         SELECT coalesce(g.job, l.id) FROM unnest(keys, jobs) WITH ORDINALITY AS g (key, job, ord)
@@ -169,7 +169,8 @@ CREATE FUNCTION larder.enqueue_many(
     at timestamptz DEFAULT NULL, options anyelement DEFAULT 0::bigint, context json DEFAULT NULL,
     max_attempts int DEFAULT NULL, retry_base interval DEFAULT NULL, queue text DEFAULT 'default',
     fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL, source text DEFAULT NULL, source_from bigint DEFAULT 0,
-    metas json[] DEFAULT NULL, not_after timestamptz DEFAULT NULL, on_running text DEFAULT 'join'
+    metas json[] DEFAULT NULL, not_after timestamptz DEFAULT NULL, on_running text DEFAULT 'join',
+    traceparent text DEFAULT NULL
 ) RETURNS TABLE (ord int, url text, answer text, job_id bigint, domain text, code int, message text)
 LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -183,8 +184,8 @@ DECLARE
     faults smallint[];
 BEGIN
     template.options := CASE to_jsonb(options) WHEN '0' THEN 0 ELSE larder_data.option_bits(to_jsonb(options)) END;
-    template.context := enqueue_many.context;
-    template.not_after := enqueue_many.not_after;
+    SELECT enqueue_many.context, enqueue_many.not_after, enqueue_many.traceparent
+    INTO template.context, template.not_after, template.traceparent;
     PERFORM larder_data.check_enqueue(urls, template, priority, max_attempts, at, retry_base, fresh_for, metas,
         on_running);
     template.max_attempts := coalesce(max_attempts, 4);
@@ -198,9 +199,8 @@ BEGIN
     template.priority := coalesce(priority, b.priority, 4);
     IF coalesce(cardinality(urls), 0) = 0 THEN
         RETURN;
-    ELSIF source IS NOT NULL THEN
-        PERFORM larder_data.advance_source(b.id, source, source_from, urls);
     END IF;
+    PERFORM larder_data.advance_source(b.id, source, source_from, urls) WHERE source IS NOT NULL;
     PERFORM larder_data.note_use(template.pipeline_id);
     ids := larder_data.identify(urls, template.pipeline_id);
     early := larder_data.answer_at_once(template, urls, ids.keys, fresh_for,
@@ -233,14 +233,15 @@ COMMENT ON FUNCTION larder.enqueue_many IS
     'not read. source, source_from: the list that the URLs are from and how many of it came before, see '
     'larder.batch_source. metas: per URL a JSON object of at most 4,096 bytes, or NULL, for records and reports. '
     'not_after: items that have not started by then finish as cancelled. on_running: what a URL does whose job runs '
-    'at this moment: join it, or be loaded again after it with these options.';
+    'at this moment: join it, or be loaded again after it with these options. traceparent: the span of W3C Trace '
+    'Context whose child the work is, 00-TRACE-SPAN-FLAGS.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     at timestamptz DEFAULT NULL, options anyelement DEFAULT 0::bigint, context json DEFAULT NULL,
     max_attempts int DEFAULT NULL, retry_base interval DEFAULT NULL, queue text DEFAULT 'default',
     fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL, meta json DEFAULT NULL,
-    not_after timestamptz DEFAULT NULL, on_running text DEFAULT 'join'
+    not_after timestamptz DEFAULT NULL, on_running text DEFAULT 'join', traceparent text DEFAULT NULL
 ) RETURNS TABLE (answer text, job_id bigint, domain text, code int, message text)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -248,6 +249,6 @@ BEGIN
     SELECT e.answer, e.job_id, e.domain, e.code, e.message
     FROM larder.enqueue_many(ARRAY[url], batch, pipeline, priority, at, options, context, max_attempts, retry_base,
         queue, fresh_for, cache_id, metas => CASE WHEN meta IS NOT NULL THEN ARRAY[meta] END, not_after => not_after,
-        on_running => on_running) AS e;
+        on_running => on_running, traceparent => traceparent) AS e;
 END $$;
 COMMENT ON FUNCTION larder.enqueue IS 'Enqueues one URL, as larder.enqueue_many.';

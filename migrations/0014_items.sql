@@ -22,6 +22,7 @@ CREATE TABLE larder_data.job_item (
     is_new boolean NOT NULL DEFAULT true,
     again json,
     meta json,
+    traceparent text,
     PRIMARY KEY (job_id, id)
 );
 COMMENT ON TABLE larder_data.job_item IS
@@ -64,6 +65,20 @@ BEGIN
         ) AS place
         WHERE j.id = ANY (jobs) AND j.attempt = 0 AND place.run_at > coalesce(due, now())));
 END $$;
+
+CREATE FUNCTION larder.joined_traces_v1(jobs bigint[]) RETURNS TABLE (job_id bigint, traceparent text)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT u.id, t.traceparent FROM unnest(jobs[1 : 1000]) AS u (id), LATERAL (
+        SELECT DISTINCT x.traceparent FROM larder_data.job_item x
+        WHERE x.job_id = u.id AND x.traceparent IS NOT NULL LIMIT 32) AS t;
+END $$;
+COMMENT ON FUNCTION larder.joined_traces_v1 IS
+    'The traceparents of the items that joined these jobs, at most 1000 jobs and 32 per job. A worker links its spans '
+    'with them before it completes the jobs.';
 
 -- Lets new items have their effect on these jobs, and returns how many jobs have some. The caller has locked the rows
 -- of the jobs that are live, in an earlier statement.
@@ -115,7 +130,8 @@ BEGIN
     END IF;
     WITH judged AS MATERIALIZED (
         SELECT x.ctid AS tid, x.batch_id AS joined_by, x.items AS joined_items, x.job_id AS joined_job,
-            x.meta AS joined_meta, x.id AS item, x.again IS NOT NULL AS runs_again, x.is_new, h.*,
+            x.meta AS joined_meta, x.traceparent AS joined_trace, x.id AS item, x.again IS NOT NULL AS runs_again,
+            x.is_new, h.*,
             b.cancelled_at IS NOT NULL OR h.job_id IS NULL AS is_void
         FROM larder_data.job_item x
         CROSS JOIN LATERAL (SELECT y.cancelled_at FROM larder_data.batch y WHERE y.id = x.batch_id OFFSET 0) AS b
@@ -132,13 +148,13 @@ BEGIN
     ), record AS (
         -- A retry of a failed one makes the job from its record.
         INSERT INTO larder_data.job_history (finished_at, job_id, of_job, batch_id, options, pipeline_id, origin_id,
-            items, retry_base_ms, priority, max_attempts, code, outcome, attempt, reason, url, context, meta, domain,
-            message, stored)
+            items, retry_base_ms, priority, max_attempts, code, outcome, attempt, reason, url, context, meta,
+            traceparent, domain, message, stored)
         SELECT CASE WHEN e.is_void THEN now() ELSE e.finished_at END, nextval('larder_data.item_id'), e.joined_job,
             e.joined_by, coalesce(e.options, 0), e.pipeline_id, e.origin_id, e.joined_items, e.retry_base_ms,
             e.priority, e.max_attempts, CASE WHEN e.is_void THEN 2002 ELSE e.code END, e.ends_as,
             coalesce(e.attempt, 0), CASE WHEN e.is_void THEN 'cancelled' ELSE 'joined' END, coalesce(e.url, ''),
-            CASE e.ends_as WHEN 'failed' THEN e.context END, e.joined_meta,
+            CASE e.ends_as WHEN 'failed' THEN e.context END, e.joined_meta, e.joined_trace,
             CASE WHEN e.is_void THEN 'SDWebImageErrorDomain' ELSE e.domain END,
             CASE WHEN e.is_void THEN 'the job was cancelled' ELSE e.message END,
             CASE WHEN NOT e.is_void THEN e.stored END
@@ -169,7 +185,7 @@ BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT DISTINCT ON (h.key) x.batch_id, x.priority, x.due, x.not_after, b.queue_id, h.key, h.url, h.pipeline_id,
             h.origin_id, coalesce(t.options, h.options) AS options, coalesce(t.max_attempts, h.max_attempts, 4) AS most,
-            coalesce(t.retry_base_ms, h.retry_base_ms) AS base, coalesce(t.context, h.context) AS context
+            coalesce(t.retry_base_ms, h.retry_base_ms) AS base, coalesce(t.context, h.context) AS context, x.traceparent
         FROM larder_data.job_item x
         CROSS JOIN LATERAL (SELECT y.queue_id FROM larder_data.batch y WHERE y.id = x.batch_id OFFSET 0) AS b
         CROSS JOIN LATERAL json_populate_record(NULL::larder_data.job, coalesce(x.again, '{}')) AS t
@@ -180,9 +196,9 @@ BEGIN
         WHERE x.job_id = ANY (gone) ORDER BY h.key, x.id
     ), created AS (
         INSERT INTO larder_data.job (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,
-            priority, max_attempts, not_after, key, url, context)
+            priority, max_attempts, not_after, key, url, context, traceparent)
         SELECT nextval('larder_data.job_id'), w.batch_id, w.options, w.pipeline_id, w.origin_id, 0, w.base, w.queue_id,
-            w.priority, w.most, w.not_after, w.key, w.url, w.context
+            w.priority, w.most, w.not_after, w.key, w.url, w.context, w.traceparent
         FROM wanted w ORDER BY w.key ON CONFLICT (key) DO NOTHING RETURNING id, key
     ), scheduled AS (
         INSERT INTO larder_data.scheduled (run_at, job_id)

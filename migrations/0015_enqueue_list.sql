@@ -16,7 +16,7 @@ BEGIN
     SELECT * INTO r FROM json_to_record(request) AS x (
         batch text, pipeline text, pipeline_spec json, priority int, at timestamptz, delay interval, options jsonb,
         context json, max_attempts int, retry_base interval, queue text, fresh_for interval, cache_id text,
-        not_after timestamptz, valid_for interval, on_running text);
+        not_after timestamptz, valid_for interval, on_running text, traceparent text);
     PERFORM larder.pipeline_set(r.pipeline, larder_data.json_of(r.pipeline_spec)) WHERE r.pipeline_spec IS NOT NULL;
     FOR g IN
         SELECT s.pipeline, s.priority, s.at, s.delay, array_agg(u.ord ORDER BY u.ord) AS ords,
@@ -31,7 +31,8 @@ BEGIN
             coalesce(g.at, now() + g.delay, r.at, now() + r.delay), larder_data.option_bits(r.options),
             larder_data.json_of(r.context),
             r.max_attempts, r.retry_base, coalesce(r.queue, 'default'), r.fresh_for, r.cache_id, metas => g.metas,
-            not_after => coalesce(r.not_after, now() + r.valid_for), on_running => coalesce(r.on_running, 'join')) AS e;
+            not_after => coalesce(r.not_after, now() + r.valid_for), on_running => coalesce(r.on_running, 'join'),
+            traceparent => r.traceparent) AS e;
     END LOOP;
 END $$;
 

@@ -116,12 +116,13 @@ END $$;
 -- was created, and not by the search_path of a caller.
 CREATE FUNCTION larder_data.claimed_jobs(jobs bigint[]) RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
-    priority int, origin text, batch_id bigint, blocked boolean, blocked_code int, blocked_limit bigint
+    priority int, origin text, batch_id bigint, blocked boolean, blocked_code int, blocked_limit bigint,
+    traceparent text, queued_ms bigint
 )
 LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT j.id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int,
         coalesce(o.name, larder_data.origin_or_null(j.url)), j.batch_id, coalesce(b.is_blocked, false), b.code,
-        b.worker_limit
+        b.worker_limit, j.traceparent, (date_part('epoch', clock_timestamp() - j.created_at) * 1000)::bigint
     FROM unnest(jobs) WITH ORDINALITY AS t (id, ord)
     CROSS JOIN LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.id OFFSET 0) AS j
     LEFT JOIN LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o ON true

@@ -50,7 +50,8 @@ CREATE FUNCTION larder.claim_v1(
     only_batch text DEFAULT NULL, after_job bigint DEFAULT 0
 ) RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
-    priority int, origin text, batch_id bigint, blocked boolean, blocked_code int, blocked_limit bigint
+    priority int, origin text, batch_id bigint, blocked boolean, blocked_code int, blocked_limit bigint,
+    traceparent text, queued_ms bigint
 )
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -111,7 +112,7 @@ COMMENT ON FUNCTION larder.claim_v1 IS
     'their ids, above after_job first. blocked: the URL is on the blocklist, by an operator, or the job does not say '
     'RetryFailed; it fails with SDWebImageErrorDomain 1003. Where blocked_limit is not NULL, a worker whose own limit '
     'is higher runs the job all the same: of memory in bytes (blocked_code 205) or of processor time in ms (206). When '
-    'it succeeds it says "unblocks" in the result.';
+    'it succeeds it says "unblocks" in the result. queued_ms: time since the job was enqueued.';
 
 -- The jobs in front.
 --

@@ -102,7 +102,7 @@ BEGIN
     ), gone AS (
         DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT f.job_id FROM freed f))
         RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt,
-            j.rescues, j.url, j.context, j.meta
+            j.rescues, j.url, j.context, j.meta, j.traceparent
     ), ended AS MATERIALIZED (
         SELECT j.*, g.*, f.claimed_at
         FROM gone j JOIN freed f ON f.job_id = j.id JOIN given g ON g.job = f.job_id AND g.claim = f.claim_no
@@ -110,14 +110,14 @@ BEGIN
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id,
             origin_id, items, queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority,
-            attempt, rescues, downloads, variants, url, context, meta, stored)
+            attempt, rescues, downloads, variants, url, context, meta, traceparent, stored)
         SELECT e.created_at, e.id, e.batch_id, worker, e.claim,
             (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker ORDER BY w.number DESC LIMIT 1), e.options,
             e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
             least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms,
             e.transcode_ms, e.store_ms, e.http_status, 'succeeded', e.priority, e.attempt + 1, e.rescues, e.downloads,
             e.variants,
-            e.url, e.context, e.meta, e.stored
+            e.url, e.context, e.meta, e.traceparent, e.stored
         FROM ended e
     ), ledger AS (
         INSERT INTO larder_data.batch_delta (

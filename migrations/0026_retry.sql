@@ -51,7 +51,7 @@ BEGIN
         FROM larder_data.failures_of(b, portion, retry_failures.f) AS f
     ), distinct_jobs AS (
         SELECT DISTINCT ON (k.key) k.key, k.job_id AS record, k.url, k.pipeline_id, k.options, k.context, k.meta,
-            k.origin_id, sum(k.items) OVER same AS items, min(k.priority) OVER same AS priority,
+            k.traceparent, k.origin_id, sum(k.items) OVER same AS items, min(k.priority) OVER same AS priority,
             max(k.max_attempts) OVER same AS max_attempts, max(k.retry_base_ms) OVER same AS retry_base_ms
         FROM keyed k WINDOW same AS (PARTITION BY k.key) ORDER BY k.key, k.job_id
     ), numbered AS MATERIALIZED (
@@ -59,19 +59,19 @@ BEGIN
     ), put AS (
         -- In the order of keys, as enqueue inserts: a new job, or a live job that takes over the items.
         INSERT INTO larder_data.job AS j (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,
-            priority, max_attempts, key, url, context, meta)
+            priority, max_attempts, key, url, context, meta, traceparent)
         SELECT n.id, b.id, n.options | 1, n.pipeline_id, n.origin_id, n.items, n.retry_base_ms, b.queue_id, n.priority,
-            coalesce(n.max_attempts, 4), n.key, n.url, n.context, n.meta
+            coalesce(n.max_attempts, 4), n.key, n.url, n.context, n.meta, n.traceparent
         FROM numbered n ORDER BY n.key
         ON CONFLICT (key) DO UPDATE SET cancelled_at = NULL, not_after = NULL,
             priority = least(j.priority, excluded.priority), is_revived = j.is_revived OR j.cancelled_at IS NOT NULL
         RETURNING j.id, j.key
     ), placed AS MATERIALIZED (
-        SELECT p.id, p.key, n.items, n.meta, n.priority, p.id <> n.id AS is_joined
+        SELECT p.id, p.key, n.items, n.meta, n.traceparent, n.priority, p.id <> n.id AS is_joined
         FROM put p JOIN numbered n USING (key)
     ), joined_items AS (
-        INSERT INTO larder_data.job_item (job_id, batch_id, items, priority, is_new, meta)
-        SELECT p.id, b.id, p.items, p.priority, false, p.meta FROM placed p WHERE p.is_joined
+        INSERT INTO larder_data.job_item (job_id, batch_id, items, priority, is_new, meta, traceparent)
+        SELECT p.id, b.id, p.items, p.priority, false, p.meta, p.traceparent FROM placed p WHERE p.is_joined
     ), uncounted AS (
         INSERT INTO larder_data.batch_delta (batch_id, failed, blocked, code, domain)
         SELECT b.id, -sum(k.items), -sum(k.items * (k.reason IS NOT DISTINCT FROM 'blocked')::int), k.code, k.domain

@@ -149,7 +149,7 @@ CREATE FUNCTION larder.job_status(job_id bigint) RETURNS TABLE (
     job bigint, state text, reason text, outcome text, url text, batch_id bigint, batch text, pipeline text,
     version int, priority int, items int, attempt int, max_attempts int, rescues int, due timestamptz, worker bigint,
     worker_name text, created_at timestamptz, claimed_at timestamptz, finished_at timestamptz,
-    cancelled_at timestamptz, retried_as bigint, domain text, code int, message text
+    cancelled_at timestamptz, retried_as bigint, domain text, code int, message text, traceparent text
 )
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -159,12 +159,12 @@ BEGIN
     RETURN QUERY
     SELECT s.id, s.state, s.reason, s.outcome, s.url, s.batch_id, b.name, p.name, p.version, s.priority::int, s.items,
         s.attempt, s.max_attempts, s.rescues::int, s.due, s.worker, w.name, s.created_at, s.claimed_at, s.finished_at,
-        s.cancelled_at, s.retried_as, s.domain, s.code, s.message
+        s.cancelled_at, s.retried_as, s.domain, s.code, s.message, s.traceparent
     FROM (
         SELECT j.id, x.state, x.reason, NULL AS outcome, j.url, j.batch_id, j.pipeline_id, j.priority, j.items,
             j.attempt + (x.state = 'running')::int AS attempt, j.max_attempts::int, j.rescues, x.due, x.worker,
             j.created_at, x.claimed_at, NULL::timestamptz AS finished_at, j.cancelled_at, NULL::bigint AS retried_as,
-            j.last_domain AS domain, j.last_code AS code, j.last_message AS message
+            j.last_domain AS domain, j.last_code AS code, j.last_message AS message, j.traceparent
         FROM larder_data.job j CROSS JOIN LATERAL (
             SELECT 'scheduled' AS state, NULL AS reason, y.run_at AS due, NULL::bigint AS worker,
                 NULL::timestamptz AS claimed_at
@@ -178,7 +178,8 @@ BEGIN
         UNION ALL
         SELECT h.job_id, 'completed', NULL, h.outcome::text, h.url, h.batch_id, h.pipeline_id, h.priority, h.items,
             h.attempt, NULL, h.rescues, NULL, h.worker_id, h.created_at,
-            h.created_at + h.queue_ms * interval '1 ms', h.finished_at, NULL, h.retried_as, h.domain, h.code, h.message
+            h.created_at + h.queue_ms * interval '1 ms', h.finished_at, NULL, h.retried_as, h.domain, h.code, h.message,
+            h.traceparent
         FROM larder_data.job_history h WHERE h.job_id = job_status.job_id
         LIMIT 1) AS s
     LEFT JOIN larder_data.batch b ON b.id = s.batch_id LEFT JOIN larder_data.pipeline p ON p.id = s.pipeline_id
@@ -190,4 +191,4 @@ END $$;
 COMMENT ON FUNCTION larder.job_status IS
     'The state of a job: ready, scheduled, running, suspended (reason: paused, cancelled, crashed) or completed '
     '(outcome: succeeded, failed, cancelled). attempt: the running one, else the attempts used. The error is of the '
-    'last attempt.';
+    'last attempt. traceparent: of the enqueue.';

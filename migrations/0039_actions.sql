@@ -47,7 +47,7 @@ CREATE FUNCTION larder.newest_failures(
     before_number bigint DEFAULT 9223372036854775807, only_kind int DEFAULT NULL
 ) RETURNS TABLE (
     finished_at timestamptz, number bigint, kind int, batch bigint, batch_name text, url text, origin text,
-    domain text, code int, message text, http_status int, attempts int, items int
+    domain text, code int, message text, http_status int, attempts int, items int, traceparent text
 )
 LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -58,7 +58,7 @@ BEGIN
     SELECT f.finished_at, f.job_id, (NOT larder_data.is_item(f.job_id))::int, f.batch_id,
         (SELECT b.name FROM larder_data.batch b WHERE b.id = f.batch_id), f.url,
         (SELECT o.name FROM larder_data.origin o WHERE o.id = f.origin_id), f.domain, f.code, f.message,
-        f.http_status, f.attempt::int, f.items
+        f.http_status, f.attempt::int, f.items, f.traceparent
     FROM (
         (SELECT x.* FROM larder_data.job_history x
          WHERE newest_failures.batch_id IS NULL AND x.outcome = 'failed' AND x.retried_as IS NULL

@@ -51,8 +51,8 @@ SELECT 'larder_producer', unnest('{enqueue,enqueue_many,enqueue_list,batch_open,
 UNION ALL
 SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,snooze_v1,
     drain_start_v1,worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,due_schedule_v1,
-    schedule_clock,run_schedule_v1,take_webhook_v1,webhook_done_v1,remaining,ready_v1,batch_id,progress,
-    progress_details,pipeline,record,failed,gauges_v1}'::text[])
+    schedule_clock,run_schedule_v1,take_webhook_v1,webhook_done_v1,joined_traces_v1,remaining,ready_v1,batch_id,
+    progress,progress_details,pipeline,record,failed,gauges_v1}'::text[])
 UNION ALL
 SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page,lookup,
     differing_variants,    newest_failures,recent_jobs,progress_details,batch_jobs,gauges_v1}'::text[]);

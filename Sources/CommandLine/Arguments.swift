@@ -56,6 +56,9 @@ package struct Arguments: Sendable {
         return Self.isTrue(variable(option.variable))
     }
 
+    /// Whether the command has an option.
+    package func has(_ name: String) -> Bool { options.contains { $0.name == name } }
+
     /// Whether an option is given on the command line, not by its variable.
     package func isGiven(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
 

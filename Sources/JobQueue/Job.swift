@@ -25,6 +25,10 @@ public struct Job: Sendable, Identifiable {
     /// Whether the URL is on the blocklist and the options do not say RetryFailed: it is to fail with
     /// `SDWebImageErrorDomain` 1003, whatever is cached.
     public let isBlocked: Bool
+    /// The producer's span, as W3C Trace Context writes it; nil when the enqueue named none.
+    public let traceparent: String?
+    /// The time from the enqueue to the claim, by the clock of the database.
+    package let queued: Duration
 
     /// The limit by which a worker blocked the URL; nil for every other block. A worker with a higher one runs the job.
     package let blockedBy: ExceededLimit?
@@ -32,7 +36,8 @@ public struct Job: Sendable, Identifiable {
     package init(
         id: Int64, claim: Int64, attempt: Int = 1, maxAttempts: Int = 4, url: String, pipeline: Int = 1,
         options: UInt64 = 0, context: String? = nil, priority: Int = 4, origin: String = "", batch: Int64 = 0,
-        isBlocked: Bool = false, blockedBy: ExceededLimit? = nil
+        isBlocked: Bool = false, blockedBy: ExceededLimit? = nil, traceparent: String? = nil,
+        queued: Duration = .zero
     ) {
         self.id = id
         self.claim = claim
@@ -47,6 +52,8 @@ public struct Job: Sendable, Identifiable {
         self.batch = batch
         self.isBlocked = isBlocked
         self.blockedBy = blockedBy
+        self.traceparent = traceparent
+        self.queued = queued
     }
 }
 

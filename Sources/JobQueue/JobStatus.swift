@@ -89,6 +89,8 @@ public struct JobStatus: Sendable {
     public let retriedAs: Int64?
     /// The error of its last attempt.
     public let error: FailureReason?
+    /// The trace of the enqueue, 32 hexadecimal digits; nil when it named none.
+    public let traceID: String?
     /// When it becomes ready, while it is scheduled.
     public let due: String?
     /// When it was enqueued.

@@ -34,7 +34,7 @@ extension FailureRecord {
     package var json: JSONObject {
         [
             "url": ShownURL.masked(url), "domain": error.domain, "code": error.code, "message": error.message,
-            "attempts": attempts, "meta": ProducerMeta(meta),
+            "attempts": attempts, "meta": ProducerMeta(meta), "traceID": traceID,
         ]
     }
 }

@@ -113,6 +113,7 @@ struct UsageTests {
         Wrong("cancel --error 2001", "--error", "'2001'"), Wrong("retry --older-than x", "--older-than", "'x'"),
         Wrong("enqueue u --not-after soon", "--not-after", "'soon'"),
         Wrong("enqueue u --on-running never", "--on-running", "'never'", "join", "again"),
+        Wrong("enqueue u --traceparent 00-1-2-01", "--traceparent", "'00-1-2-01'", "00-4bf92f"),
         Wrong("run u --log-format xml", "--log-format", "xml"),
         Wrong("work --log-format xml", "--log-format", "xml"), Wrong("work --slots 0", "--slots", "0"),
         Wrong("work --soft-time 10s --hard-time 5s", "--soft-time", "--hard-time", "5s"),

@@ -46,7 +46,7 @@ extension Command {
             Option(
                 "cache", .value("DIR"),
                 "the cache for --fresh-for and --from-cache, not created; default: the only cache that workers fill"),
-            CachedOriginals.option,
+            CachedOriginals.option, TraceparentOption.option,
             Settings.databaseOption,
         ] + NamingOption.options + ObjectStoreOptions.options
     ) { arguments in

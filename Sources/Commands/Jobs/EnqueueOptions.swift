@@ -88,6 +88,7 @@ struct EnqueueOptions {
             case .at(let seconds): request.notAfter = seconds
             }
         }
+        request.traceparent = try TraceparentOption.value(arguments)
         let onRunning = try arguments.choice("on-running", of: ["join", "again"])
         request.onRunning = onRunning.flatMap(EnqueueRequest.OnRunning.init(rawValue:)) ?? .join
 

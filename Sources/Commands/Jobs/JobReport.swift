@@ -17,7 +17,7 @@ struct JobReport {
             "maxAttempts": job.maxAttempts, "rescues": job.rescues, "worker": job.worker,
             "workerName": job.workerName, "due": job.due, "createdAt": job.createdAt, "claimedAt": job.claimedAt,
             "finishedAt": job.finishedAt, "cancelledAt": job.cancelledAt, "retriedAs": job.retriedAs,
-            "error": job.error,
+            "error": job.error, "traceID": job.traceID,
         ]
         object["attempts"] = attempts.map { attempt -> JSONObject in
             [
@@ -43,6 +43,7 @@ struct JobReport {
                 + "pipeline \(job.pipeline) version \(job.pipelineVersion)",
             "attempt \(job.attempt)\(limit), rescued \(job.rescues.counted("time")), enqueued \(job.createdAt)",
         ]
+        if let trace = job.traceID { lines.append("trace \(trace)") }
         if let due = job.due { lines.append("due \(due)") }
         if let worker = job.worker {
             let name = job.workerName.map { " (\($0))" } ?? ""

@@ -48,6 +48,8 @@ public struct FailureRecord: Sendable {
     public let items: Int
     /// The producer's JSON object, of the first of them that has one.
     public let meta: String?
+    /// The trace of the enqueue, 32 hexadecimal digits; nil when it named none.
+    public let traceID: String?
 }
 
 /// A completed job of a batch, or an item that ended without one, with the files it stored.

@@ -17,7 +17,8 @@ extension EnqueueRequest {
             FROM larder.enqueue_many($1, batch => $2, pipeline => $3, priority => $4::int, at => \(start.sql("$5")),
                 options => $6::bigint, context => $7::json, max_attempts => $8::int, retry_base => $9::float8 * interval '1 ms', queue => $10,
                 fresh_for => $11::float8 * interval '1 ms', cache_id => $12, source => $13, source_from => $14, metas => $15::json[],
-                not_after => coalesce($16::timestamptz, now() + $18::float8 * interval '1 ms'), on_running => $17)
+                not_after => coalesce($16::timestamptz, now() + $18::float8 * interval '1 ms'), on_running => $17,
+                traceparent => $19)
             """,
             [
                 .texts(urls), .text(batchID.map(String.init) ?? batch), .text(pipeline),
@@ -26,7 +27,7 @@ extension EnqueueRequest {
                 .integer(retryBase?.milliseconds), .text(queue), .integer(freshFor?.milliseconds), .text(cacheID),
                 .text(source?.name), .integer(Int64(source?.from ?? 0)), .optionalTexts(metas),
                 .text(notAfter.map(EnqueueRequest.time)), .text(onRunning.rawValue),
-                .integer(validFor?.milliseconds),
+                .integer(validFor?.milliseconds), .text(traceparent),
             ]
         )
     }
@@ -54,7 +55,8 @@ extension EnqueueRequest {
                 at: start.time, delay: start.delay, options: Int64(bitPattern: options), context: context,
                 max_attempts: maxAttempts, retry_base: retryBase?.interval, queue: queue,
                 fresh_for: freshFor?.interval, cache_id: cacheID, not_after: notAfter.map(EnqueueRequest.time),
-                valid_for: validFor?.interval, on_running: onRunning.rawValue, on_finished: onFinished))
+                valid_for: validFor?.interval, on_running: onRunning.rawValue, on_finished: onFinished,
+                traceparent: traceparent))
     }
 
     /// What each URL has of its own.
@@ -94,6 +96,7 @@ extension EnqueueRequest {
         var valid_for: String?
         var on_running: String?
         var on_finished: String?
+        var traceparent: String?
     }
 
     /// A time in seconds since 1970, in ISO 8601.

@@ -57,6 +57,8 @@ public struct EnqueueRequest: Sendable {
     public var validFor: Duration?
     /// What a URL does whose job runs at the time of the call; `.join` by default.
     public var onRunning = OnRunning.join
+    /// The span whose child the work is, as W3C Trace Context writes it, `00-TRACE-SPAN-FLAGS`; nil for none.
+    public var traceparent: String?
     /// Per URL a JSON object of at most 4,096 bytes, or nil, which records and reports repeat; empty for none.
     public var metas: [String?] = []
     /// Per URL what differs from this request; empty when nothing does. Each distinct value costs a call of the database.

@@ -36,7 +36,7 @@ extension PostgresJobQueue.Reports {
                 cursor: rows.integer(row, 0) ?? 0, url: rows.text(row, 2) ?? "",
                 error: rows.failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""),
                 attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0),
-                meta: rows.text(row, 10))
+                meta: rows.text(row, 10), traceID: rows.text(row, 13))
         }
     }
 
@@ -67,11 +67,13 @@ extension PostgresJobQueue.Reports {
         try await database.read(
             """
             SELECT * FROM (
-                (SELECT -9223372036854775807 + number AS place, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id, http_status
+                (SELECT -9223372036854775807 + number AS place, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id, http_status,
+                    substr(traceparent, 4, 32) AS trace_id
                  FROM larder.record WHERE batch_id = $1 AND kind = 'item' AND number > $2 AND retried_as IS NULL \(condition)
                  ORDER BY number LIMIT $4)
                 UNION ALL
-                (SELECT number, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id, http_status
+                (SELECT number, job_id, url, outcome, domain, code, message, attempts, items, stored, meta, pipeline_id, http_status,
+                    substr(traceparent, 4, 32) AS trace_id
                  FROM larder.record WHERE batch_id = $1 AND kind = 'job' AND number > $3 AND items > 0 AND retried_as IS NULL \(condition)
                  ORDER BY number LIMIT $4)
             ) AS record ORDER BY place LIMIT $4

@@ -33,6 +33,8 @@ package struct FoundFailure: Sendable {
     package let attempts: Int
     /// ISO 8601 in UTC.
     package let finishedAt: String
+    /// The trace of the enqueue, 32 hexadecimal digits; nil when it named none.
+    package let traceID: String?
 }
 
 /// A page of failures, newest first.
@@ -81,7 +83,7 @@ extension PostgresJobQueue.Reports {
         return try await database.read(
             """
             SELECT (date_part('epoch', finished_at) * 1e6::float8)::bigint, number, kind, matches, place, batch, batch_name,
-                url, domain, code, message, http_status, attempts, \(Self.iso("finished_at"))
+                url, domain, code, message, http_status, attempts, \(Self.iso("finished_at")), substr(traceparent, 4, 32)
             FROM (
                 SELECT f.*, row_number() OVER () AS place, ($2::text IS NULL OR domain = $2 AND code = $3::int)
                     AND ($4 = '' OR strpos(coalesce(origin, url), $4) > 0) AND strpos(lower(url), lower($5)) > 0 AS matches
@@ -141,6 +143,6 @@ extension Rows {
             url: text(row, 7) ?? "",
             error: failure(row, domainAt: 8) ?? FailureReason(domain: "", code: 0, message: ""),
             httpStatus: integer(row, 11).map(Int.init), attempts: Int(integer(row, 12) ?? 0),
-            finishedAt: text(row, 13) ?? "")
+            finishedAt: text(row, 13) ?? "", traceID: text(row, 14))
     }
 }

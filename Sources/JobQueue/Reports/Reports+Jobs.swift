@@ -5,7 +5,7 @@ extension PostgresJobQueue.Reports {
             """
             SELECT job, state, url, batch_id, batch, pipeline, version, priority, items, attempt, max_attempts, rescues,
                 worker, worker_name, retried_as, domain, code, message, reason, outcome,
-                \(Self.times("due", "created_at", "claimed_at", "finished_at", "cancelled_at"))
+                \(Self.times("due", "created_at", "claimed_at", "finished_at", "cancelled_at")), substr(traceparent, 4, 32)
             FROM larder.job_status($1)
             """, [.integer(job)]
         ) { rows throws(QueueError) in try rows.jobStatus() }
@@ -45,7 +45,8 @@ extension Rows {
             pipeline: text(0, 5) ?? "",
             pipelineVersion: whole(0, 6) ?? 0, priority: whole(0, 7) ?? 0, items: whole(0, 8) ?? 0,
             attempt: whole(0, 9) ?? 0, maxAttempts: whole(0, 10), rescues: whole(0, 11) ?? 0, worker: integer(0, 12),
-            workerName: text(0, 13), retriedAs: integer(0, 14), error: failure(0, domainAt: 15), due: text(0, 20),
+            workerName: text(0, 13), retriedAs: integer(0, 14), error: failure(0, domainAt: 15), traceID: text(0, 25),
+            due: text(0, 20),
             createdAt: text(0, 21) ?? "", claimedAt: text(0, 22), finishedAt: text(0, 23), cancelledAt: text(0, 24))
     }
 

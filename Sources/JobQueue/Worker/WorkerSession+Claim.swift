@@ -51,7 +51,7 @@ extension WorkerSession {
         try await queue.ask(
             """
             SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id,
-                blocked, blocked_code, blocked_limit
+                blocked, blocked_code, blocked_limit, traceparent, queued_ms
             FROM larder.claim_v1($1, $2, $3::int, $4, $5 = 1, $6, $7)
             """,
             [
@@ -82,6 +82,7 @@ extension Rows {
             id: id, claim: claim, attempt: Int(integer(row, 1) ?? 1), maxAttempts: Int(integer(row, 2) ?? 1), url: url,
             pipeline: Int(pipeline), options: UInt64(bitPattern: integer(row, 5) ?? 0), context: text(row, 6),
             priority: Int(integer(row, 7) ?? 4), origin: text(row, 8) ?? "", batch: integer(row, 9) ?? 0,
-            isBlocked: flag(row, 10) ?? false, blockedBy: blockedBy)
+            isBlocked: flag(row, 10) ?? false, blockedBy: blockedBy, traceparent: text(row, 13),
+            queued: .milliseconds(max(0, integer(row, 14) ?? 0)))
     }
 }

@@ -154,7 +154,7 @@ extension FoundFailure {
             "job": job, "batchID": batch, "batch": batchName ?? "\(batch)", "url": ShownURL.masked(url),
             "domain": error.domain, "code": error.code, "message": FailureLine.message(error.message, of: url),
             "meaning": advice.meaning,
-            "httpStatus": httpStatus, "attempts": attempts, "finishedAt": finishedAt,
+            "httpStatus": httpStatus, "attempts": attempts, "finishedAt": finishedAt, "traceID": traceID,
         ]
     }
 }
