@@ -43,6 +43,8 @@ public struct StoredFile: Sendable, Equatable, Codable {
         case transcoded
         /// The original's bytes under the variant's key: animations and vector images are not transformed by default.
         case copied
+        /// A copy of a file that was made of the same bytes for another URL.
+        case reused
         /// Stored before.
         case cached
     }

@@ -50,7 +50,7 @@ public final class OpenFile: Sendable {
     }
 
     /// Reads the file in blocks of 256 KiB.
-    func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    package func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         var offset = 0
         while true {
             let block = try bytes(1 << 18, at: offset)

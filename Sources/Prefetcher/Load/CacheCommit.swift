@@ -16,6 +16,8 @@ struct CacheCommit: Sendable {
     var outputs: [TemporaryFile] = []
     /// The transcoder's results for `missing`.
     var transcoded: TranscodeReport?
+    /// Whether the outputs are copies of files that were made of the same bytes for another URL.
+    var isReused = false
 
     init(_ plan: LoadPlan, _ cached: CachedImages, _ original: Download? = nil) {
         self.plan = plan
@@ -114,7 +116,7 @@ struct CacheCommit: Sendable {
         switch result {
         case .success(let variant):
             file.path = plan.cache.relativePath(of: key)
-            file.origin = variant.copied ? .copied : .transcoded
+            file.origin = variant.copied ? .copied : isReused ? .reused : .transcoded
             file.bytes = variant.bytes
             file.format = variant.format.name
             file.width = variant.width

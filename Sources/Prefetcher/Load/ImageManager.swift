@@ -21,6 +21,7 @@ public struct ImageManager: Loader {
     private let running = RunningTasks<UUID>()
     private let stages = LoadsInFlight()
     private let plans = VariantPlans()
+    private let sameBytes = SameBytes()
 
     /// A manager over an open cache.
     ///
@@ -234,8 +235,13 @@ public struct ImageManager: Loader {
         guard commit.needsTranscoder else { return try await self.commit(commit, &report) }
         guard await remote?.enter() ?? true else { throw LoadError.cancelled }
         defer { remote?.leave() }
-        try await transcode(&commit, &report)
+        // A bucket takes longer to read a file than a transcoder to make it.
+        let question = remote == nil ? SameBytes.Question(commit) : nil
+        var isFilled = false
+        if let question { isFilled = try storing(try sameBytes.fill(&commit, question)) }
+        if !isFilled { try await transcode(&commit, &report) }
         try await self.commit(commit, &report)
+        if let question { sameBytes.remember(commit, question, report.stored) }
     }
 
     private func transcode(_ commit: inout CacheCommit, _ report: inout LoadReport) async throws(LoadError) {

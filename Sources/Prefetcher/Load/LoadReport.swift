@@ -50,6 +50,9 @@ public struct LoadReport: Sendable {
     /// Variants that this load wrote.
     public var made: Int { stored.count { $0.name != nil && $0.isNew } }
 
+    /// Variants of `made` that are copies of files that were made of the same bytes for another URL.
+    public var reused: Int { stored.count { $0.origin == .reused } }
+
     /// Bytes of the files that this load wrote.
     public var bytesOut: Int { stored.reduce(0) { $0 + ($1.isNew ? $1.bytes ?? 0 : 0) } }
 }

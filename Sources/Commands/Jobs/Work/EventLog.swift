@@ -180,6 +180,7 @@ struct EventLog: Sendable {
         ]
         if let status = report.load.httpStatus { fields.append(("status", status)) }
         if report.load.isUnchanged { fields.append(("unchanged", true)) }
+        if report.load.reused > 0 { fields.append(("reused", report.load.reused)) }
         if let failure = report.failure {
             fields += [("error", "\(failure.domain) \(failure.code)"), ("message", failure.message)]
         }
