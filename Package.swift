@@ -84,7 +84,7 @@ let package = Package(
             linkerSettings: readOnlyRelocations),
         .target(
             name: "Prefetcher",
-            dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "Transcoder"],
+            dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "Transcoder", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "JobQueue", dependencies: ["ImageModel", "Concurrency", "CPostgres"],

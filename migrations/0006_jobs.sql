@@ -13,8 +13,9 @@ CREATE TABLE larder_data.origin (
     name text NOT NULL UNIQUE
 );
 COMMENT ON TABLE larder_data.origin IS
-    'Scheme, host and port in normal form, https://example.com:443; or a bucket, s3://images. used_on: a day (UTC) '
-    'within a week of the last enqueue that named it. A job whose origin was purged takes the name from its URL.';
+    'Scheme, host and port in normal form, https://example.com:443; or a bucket, s3://images; or file://. used_on: a '
+    'day (UTC) within a week of the last enqueue that named it. A job whose origin was purged takes the name from its '
+    'URL.';
 
 CREATE SEQUENCE larder_data.job_id AS bigint;
 

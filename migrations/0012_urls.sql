@@ -5,16 +5,17 @@ CREATE FUNCTION larder_data.job_key(url text, pipeline_id int) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16) || int4send(pipeline_id);
 
--- Errors of items that end at enqueue: 0 blocked, 1 to 6 the faults of larder_data.validate, 7 fresh (no error).
+-- Errors of items that end at enqueue: 0 blocked, 1 to 6 and 8 the faults of larder_data.validate, 7 fresh (no error).
 CREATE VIEW larder_data.enqueue_error (fault, domain, code, message) AS VALUES
     (0, 'SDWebImageErrorDomain', 1003, 'the URL is blocked; larder blocklist list says why and until when'),
     (1, 'SDWebImageErrorDomain', 1000, 'the URL is empty'),
     (2, 'SDWebImageErrorDomain', 1000, 'the URL is longer than 8192 bytes'),
     (3, 'SDWebImageErrorDomain', 1000, 'the URL has a control character or bytes that are not UTF-8'),
     (4, 'SDWebImageErrorDomain', 1000, 'the URL has no scheme'),
-    (5, 'NSURLErrorDomain', -1002, 'the scheme is not http, https, s3 or gs'),
+    (5, 'NSURLErrorDomain', -1002, 'the scheme is not http, https, s3, gs or file'),
     (6, 'SDWebImageErrorDomain', 1000, 'the URL has no usable host (at most 255 bytes), or a port out of range'),
-    (7, NULL, NULL, NULL);
+    (7, NULL, NULL, NULL),
+    (8, 'SDWebImageErrorDomain', 1000, 'a file: URL is file:// and an absolute path, escaped: file:///data/a%20b.jpg');
 
 -- The origin of each URL, or its fault, a number of larder_data.enqueue_error. E'' where there are backslashes: without
 -- it they mean what standard_conforming_strings says.
@@ -34,9 +35,10 @@ BEGIN
         -- Userinfo, up to the last @, is no part of an origin.
         SELECT s.ord, s.url, s.scheme, lower(regexp_replace(s.authority, '^.*@', '') COLLATE "C") AS host,
             CASE s.scheme WHEN 'http' THEN ':80' WHEN 'https' THEN ':443' ELSE '' END AS port
-        FROM schemed s WHERE s.scheme IN ('http', 'https', 's3', 'gs')
+        FROM schemed s WHERE s.scheme IN ('http', 'https', 's3', 'gs', 'file')
     ), judged AS MATERIALIZED (
         SELECT h.ord, h.scheme || '://' || CASE
+            WHEN h.scheme = 'file' THEN CASE WHEN h.host IN ('', 'localhost') THEN '' END
             WHEN h.host = '' OR octet_length(h.host) > 255 OR strpos(h.host, ' ') > 0 THEN NULL
             WHEN strpos(h.host, ':') = 0 THEN h.host || h.port
             WHEN h.host ~ E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+):?$' THEN rtrim(h.host, ':') || h.port
@@ -52,6 +54,7 @@ BEGIN
                 WHEN octet_length(g.url) > 8192 THEN 2
                 WHEN g.url ~ E'[\\x01-\\x1f\\x7f\\ufffd]' THEN 3
                 WHEN j.origin IS NOT NULL THEN NULL
+                WHEN g.url ~* '^file:' THEN 8
                 WHEN j.ord IS NOT NULL OR g.url ~* '^https?:' THEN 6
                 WHEN g.url ~ '^[A-Za-z][A-Za-z0-9+.-]*:' THEN 5
                 ELSE 4
@@ -68,6 +71,7 @@ CREATE FUNCTION larder_data.site(url text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN starts_with(url, 'https://') THEN 'https://' || split_part(url, '/', 3)
             WHEN starts_with(url, 'http://') THEN 'http://' || split_part(url, '/', 3)
+            WHEN starts_with(url, 'file:///') THEN 'file://'
             WHEN starts_with(url, 's3://') THEN 's3://' || split_part(url, '/', 3)
             WHEN starts_with(url, 'gs://') THEN 'gs://' || split_part(url, '/', 3) ELSE url END;
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -234,6 +235,20 @@ int larder_open_unseen(const char *path) {
 }
 
 int larder_open_program(const char *path) { return open(path, O_PATH | O_CLOEXEC); }
+
+int larder_open_directory(const char *path) { return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); }
+
+int larder_look_up_beneath(int directory, const char *path) {
+    struct open_how how = {
+        .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    int descriptor;
+    // EAGAIN: a directory was renamed meanwhile, and the kernel cannot tell whether `..` stayed beneath.
+    int attempts = 100;
+    do {
+        descriptor = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    } while (descriptor < 0 && (errno == EAGAIN || errno == EINTR) && --attempts > 0);
+    return descriptor;
+}
 
 int larder_open_unnamed(const char *directory) { return open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666); }
 

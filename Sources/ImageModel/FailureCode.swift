@@ -74,14 +74,12 @@ public struct FailureCode: Sendable, Hashable {
     public static let roamingOff = transport(-1018)
     /// `NSURLErrorDataNotAllowed`, which Larder never reports itself.
     public static let dataNotAllowed = transport(-1020)
-    /// The URL does not name a local file.
-    public static let notFileURL = transport(-1000)
-    /// The file does not exist or cannot be opened.
+    /// The file does not exist.
     public static let fileNotFound = transport(-1100)
     /// The file is not a regular file.
     public static let fileNotRegular = transport(-1101)
-    /// The file is outside the directories that are open to loads.
-    public static let fileRefused = transport(-1102)
+    /// This process may not read the file.
+    public static let fileNotPermitted = transport(-1102)
     /// Reading the file failed.
     public static let fileReadFailed = transport(-1104)
     /// The TLS handshake failed.

@@ -6,6 +6,8 @@ public enum RequiredSetting: Sendable, Hashable, Codable {
     case address(String)
     /// A bucket that is not open, as its URL.
     case bucket(String)
+    /// A directory that is not open to `file:` URLs, as its absolute path.
+    case path(String)
     /// A port that the policy refuses.
     case port(UInt16)
     /// Bytes of the body.
@@ -45,6 +47,7 @@ public enum RequiredSetting: Sendable, Hashable, Codable {
         switch self {
         case .address(let range): [Option("allow-address", range)]
         case .bucket(let url): [Option("allow-bucket", url)]
+        case .path(let path): [Option("allow-path", path)]
         case .port(let port): [Option("allow-port", "\(port)")]
         case .body(let bytes): [Option("max-body", "\(bytes)")]
         case .format(let format): [Option("allow-format", format.name)]
@@ -71,7 +74,7 @@ public enum RequiredSetting: Sendable, Hashable, Codable {
     /// Whether the setting is one of the transcoder's, with a number that an image can have.
     package var isOfTranscoder: Bool {
         switch self {
-        case .address, .bucket, .port, .body: false
+        case .address, .bucket, .path, .port, .body: false
         case .format(let format): ImageFormat.acceptedOnRequest.contains(format)
         case .framePixels(let count), .inputEdge(let count), .outputEdge(let count), .frames(let count),
             .animatedPixels(let count), .memory(let count):

@@ -69,7 +69,7 @@ package struct FailureAdvice {
         switch code {
         case -1001:
             FailureAdvice("No response in time", "Check whether the origin responds, then larder retry BATCH.")
-        case -1002: FailureAdvice("The scheme is neither http nor https", "Correct the URLs in the list.")
+        case -1002: FailureAdvice("The scheme is not supported", "Correct the URLs in the list.")
         case -1003:
             FailureAdvice("The host name was not found", "Check the spelling of the host, then the name servers.")
         case -1004, -1005:
@@ -77,6 +77,9 @@ package struct FailureAdvice {
                 code == -1004 ? "No connection to the origin" : "The connection was lost, or the body was cut short",
                 "Check whether the origin responds, then larder retry BATCH.")
         case -1007: FailureAdvice("Too many redirects", "Put the final URLs in the list.")
+        case -1100: FailureAdvice("The file does not exist", "Check the path, and the directory that the worker sees.")
+        case -1101: FailureAdvice("It is no regular file", "Correct the URLs in the list.")
+        case -1102: FailureAdvice("The worker may not read the file", "Give the worker's user permission.")
         case -1200: FailureAdvice("The TLS handshake failed", "Check the protocol versions that the origin accepts.")
         case -1202:
             FailureAdvice(
@@ -90,8 +93,8 @@ package struct FailureAdvice {
         switch code {
         case 101:
             FailureAdvice(
-                "The address is private or local, or the bucket is not open",
-                "--allow-address CIDR opens a range for a worker, --allow-bucket URL a bucket.")
+                "The address is private or local, or the bucket or the directory is not open",
+                "For a worker --allow-address CIDR opens a range, --allow-bucket URL a bucket, --allow-path DIR files.")
         case 102: FailureAdvice("The port is not allowed", "--allow-port N opens a port for a worker.")
         case 103: FailureAdvice("A redirect leads from https to http", "Put the final URLs in the list.")
         case 104: FailureAdvice("robots.txt or X-Robots-Tag forbids it", "Ask the owner of the origin.")

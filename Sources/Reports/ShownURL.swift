@@ -1,5 +1,6 @@
 import Downloader
 import ObjectStore
+import Prefetcher
 
 /// A URL for output: without userinfo.
 package enum ShownURL {
@@ -43,14 +44,16 @@ package enum ShownURL {
 
 /// A URL for logs: without userinfo, query and characters that could forge a line.
 package enum LoggedURL {
-    /// The scheme, host and port, or the bucket; `?` for what is no URL.
+    /// The scheme, host and port, or the bucket, or `file://`; `?` for what is no URL.
     package static func origin(_ url: String) -> String {
         if let object = try? ObjectURL(url) { return printable(object.bucketURL) }
+        if FileURL.isFile(url) { return "file://" }
         return (try? Origin(of: url))?.description ?? "?"
     }
 
     package static func text(_ url: String) -> String {
         if let object = try? ObjectURL(url) { return printable(object.description) }
+        if FileURL.isFile(url) { return printable(url) }
         guard let source = try? SourceURL(url) else { return "?" }
         return printable(source.description)
     }

@@ -87,6 +87,16 @@ int larder_open_unseen(const char *path);
 /// cannot read, or -1 with errno (`O_PATH`).
 int larder_open_program(const char *path);
 
+/// Opens a directory to look up files beneath it, whatever takes its name later. Returns the descriptor, close-on-exec,
+/// which cannot read, or -1 with errno (`O_PATH`).
+int larder_open_directory(const char *path);
+
+/// Looks up a path beneath an open directory. No symbolic link is followed, and the kernel refuses a path that leaves
+/// the directory, also while another process renames directories. Nothing is opened for reading, so devices and pipes
+/// see nothing. Returns a descriptor, close-on-exec, for `fstat` and `/proc/self/fd`, or -1 with errno: EXDEV for a
+/// path that leaves the directory, ELOOP for a link, ENOSYS before Linux 5.6 (`openat2`).
+int larder_look_up_beneath(int directory, const char *path);
+
 /// Opens a new file without a name in a directory, for reading and writing. Returns the descriptor, close-on-exec, or
 /// -1 with errno: EOPNOTSUPP or EISDIR where the file system has no such files (`O_TMPFILE`).
 int larder_open_unnamed(const char *directory);

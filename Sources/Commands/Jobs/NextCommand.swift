@@ -119,7 +119,7 @@ struct NeededSettings: Sendable {
     private mutating func add(_ option: RequiredSetting.Option, of setting: RequiredSetting) {
         if !names.contains(option.name) { names.append(option.name) }
         switch setting {
-        case .address, .bucket, .port, .format:
+        case .address, .bucket, .path, .port, .format:
             var values = lists[option.name, default: []]
             guard !values.contains(option.value), values.count < Self.valueLimit else { return }
             values.append(option.value)

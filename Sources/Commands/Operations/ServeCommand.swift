@@ -29,7 +29,8 @@ extension Command {
             Option("allow-changes", "permit pause, resume, cancel, retry, discard and the other changes"),
             Option("serve-cache", "show the images of the cache; without it only on loopback"),
             Settings.databaseOption,
-        ] + CachePlace.options + Limits.fetchOptions + Limits.transcodeOptions
+        ] + CachePlace.options + Limits.fetchOptions.filter { $0.name != AllowedPaths.option.name }
+            + Limits.transcodeOptions
     ) { arguments in
         let address = try WorkerEndpoint.address(arguments) ?? ListenAddress(host: "127.0.0.1", port: 8_090)
         let access = try DashboardAccess(arguments, address)

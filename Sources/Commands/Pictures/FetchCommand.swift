@@ -48,6 +48,7 @@ extension Command {
         }
         let downloader = ImageDownloader(configuration, resolver: try Limits.resolver(arguments))
         let objects = try BucketSource(arguments, downloader, configuration.limits)
+        let files = try AllowedPaths.source(arguments, configuration.limits)
         let output = try arguments.output(of: "fetch")
         let file = try output.map { (path) throws(CommandError) in try OutputFile(path) } ?? OutputFile.scratch()
         let descriptor = file.descriptor
@@ -56,18 +57,19 @@ extension Command {
             // An earlier attempt may have written a part of the body.
             ftruncate(descriptor, 0)
             lseek(descriptor, 0, SEEK_SET)
+            if files.canLoad(url) { return try await files.fetch(request, into: descriptor) }
             return objects.canLoad(url)
                 ? try await objects.fetch(request, into: descriptor)
                 : try await downloader.fetch(request, into: descriptor)
         }
-        let status = response.status ?? 0
         var line: JSONObject = [
-            "url": ShownURL.masked(url), "httpStatus": status, "bytes": response.bytes, "redirects": response.redirects,
+            "url": ShownURL.masked(url), "httpStatus": response.status, "bytes": response.bytes,
+            "redirects": response.redirects,
             "unchanged": response.isNotModified, "etag": response.etag, "lastModified": response.lastModified,
             "robots": response.robots, "sha256": nil, "format": nil, "path": nil,
         ]
         if response.isNotModified {
-            try Console.show(line, arguments, output: output, "\(status), unchanged")
+            try Console.show(line, arguments, output: output, "304, unchanged")
             return .done
         }
         let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))?.name
@@ -75,9 +77,10 @@ extension Command {
         if output != nil { try file.keep() }
         (line["sha256"], line["format"], line["path"]) = (digest, format, output)
         let robots = response.robots.map { ", robots: \($0)" } ?? ""
+        let status = response.status.map { "\($0), " } ?? ""
         try Console.show(
             line, arguments, output: output,
-            "\(status), \(format ?? "?"), \(ByteCount(response.bytes).text), \(digest)\(robots)")
+            "\(status)\(format ?? "?"), \(ByteCount(response.bytes).text), \(digest)\(robots)")
         return .done
     }
 

@@ -11,6 +11,7 @@ enum Limits {
         Option("allow-address", .values("CIDR"), "allow a private or loopback range, such as 127.0.0.0/8"),
         Option("allow-port", .values("N"), "allow a port besides 80, 443, 8080 and 8443"),
         BucketSource.option,
+        AllowedPaths.option,
         Option("max-body", .value("SIZE"), "largest body, default 32MiB"),
         Option("dns-timeout", .value("DURATION"), "time to resolve a name, default 3s"),
         Option("resolver", .value("NAME"), "name-servers (default), or system for getaddrinfo on 32 threads"),

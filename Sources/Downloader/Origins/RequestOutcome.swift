@@ -38,7 +38,8 @@ package enum RequestOutcome: Sendable, Equatable {
                 .badServerResponse, .transportFailed:
                 .failed(error.code)
             case .invalidURL, .unsupportedScheme, .addressRefused, .portRefused, .downgradeRefused, .robotsRefused,
-                .originHeld, .nameNotFound, .tooManyRedirects, .invalidOperation, .localFault, .cancelled:
+                .originHeld, .nameNotFound, .tooManyRedirects, .invalidOperation, .localFault, .cancelled,
+                .fileNotFound, .fileNotRegular, .fileNotPermitted, .fileReadFailed:
                 .unknown
             }
     }

@@ -15,6 +15,8 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The request cannot be sent: its headers or its method.
         case invalidOperation
         case badResponse, badContentType
+        /// A file of a `file:` URL.
+        case fileNotFound, fileNotRegular, fileNotPermitted, fileReadFailed
         /// This machine lacks what every download needs: a route, a name server, descriptors, memory, disk space, a
         /// file of certificates; or, with `profile`, the credential profile of a request or a file that it names.
         case localFault
@@ -112,6 +114,10 @@ extension FetchError.Code {
         case .downgradeRefused: .downgradeRefused
         case .robotsRefused: .robotsRefused
         case .originHeld: .originHeld
+        case .fileNotFound: .fileNotFound
+        case .fileNotRegular: .fileNotRegular
+        case .fileNotPermitted: .fileNotPermitted
+        case .fileReadFailed: .fileReadFailed
         case .bodyTooLarge: .bodyTooLarge
         case .pixelsExceeded: .pixelsExceeded
         case .edgeExceeded: .edgeExceeded

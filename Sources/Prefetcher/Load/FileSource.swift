@@ -1,115 +1,86 @@
 internal import Concurrency
+public import DiskCache
 public import Downloader
-internal import FoundationEssentials
 private import Glibc
 internal import ImageModel
 
-/// Originals from `file:` URLs below given directories.
+/// Originals from `file:` URLs below given directories. No symbolic link below them is followed, and only regular files
+/// are read.
 ///
 /// SDWebImage 5.21.5 reads any file URL.
 public struct FileSource: ImageSource {
-    private let roots: [String]
-    private let limit: Int
-    private let disk: ThreadPool
+    private let directories: [OpenDirectory]
+    private let limit: Int64
+    private let disk: ThreadPool?
 
-    /// A source over directories.
+    /// A source over directories, which are opened now; none by default, so that every file is refused.
     ///
     /// - Parameters:
-    ///   - roots: directories; links that lead out of them are refused.
+    ///   - paths: directories.
     ///   - limit: the largest file in bytes, 32 MiB by default.
-    public init(roots: [String], limit: Int = 32 << 20) {
-        self.roots = roots.compactMap(Self.resolved)
+    /// - Throws: `StoreError` for a path that is not a directory, and on a kernel before Linux 5.6.
+    public init(directories paths: [String], limit: Int64 = 32 << 20) throws(StoreError) {
+        directories = try paths.map { (path) throws(StoreError) in try OpenDirectory(path) }
         self.limit = limit
-        disk = ThreadPool(name: "files", threads: 2)
+        disk = paths.isEmpty ? nil : ThreadPool(name: "files", threads: 2)
     }
 
     /// Whether the scheme is `file`.
-    public func canLoad(_ url: String) -> Bool { url.utf8.starts(with: "file:".utf8) }
+    public func canLoad(_ url: String) -> Bool { FileURL.isFile(url) }
 
     /// Copies the file at the URL.
     public func load(
         _ request: FetchRequest, options: LoadOptions, into file: Int32
     ) async throws(LoadError) -> FetchResponse {
-        let inspects = request.inspects
-        return try await disk.run { [roots, limit, url = request.url] () throws(LoadError) in
-            let path = try Self.path(of: url, below: roots)
-            let source = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-            guard source >= 0 else { throw Self.failure(.fileNotFound, url, String(cString: strerror(errno))) }
-            defer { close(source) }
-            var status = stat()
-            guard fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw Self.failure(.fileNotRegular, url, "is not a regular file")
-            }
-            guard status.st_size <= limit else { throw Self.tooLarge(url, Int(status.st_size), limit) }
-            return try Self.copy(source, url, to: file, limit, inspects)
+        do throws(FetchError) {
+            return try await fetch(request, into: file)
+        } catch {
+            throw LoadError(error)
         }
     }
 
-    private static func copy(
-        _ source: Int32, _ url: String, to file: Int32, _ limit: Int,
-        _ inspects: (UnsafeRawBufferPointer) -> PrefixVerdict
-    ) throws(LoadError) -> FetchResponse {
-        var digest = SHA256Digest()
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-        defer { buffer.deallocate() }
-        var bytes = 0
-        while true {
-            let count = read(source, buffer.baseAddress, buffer.count)
-            guard count >= 0 else { throw failure(.fileReadFailed, url, String(cString: strerror(errno))) }
-            if count == 0 { break }
-            let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            switch bytes == 0 ? inspects(UnsafeRawBufferPointer(rebasing: piece.prefix(4096))) : .accepted
-            {
-            case .accepted, .undecided: break
-            case .unrecognised: throw failure(.badImageData, url, "is not an image of an accepted format")
-            case .refused(let code, let message, let needs):
-                throw LoadError(FetchError(code, "\(url): \(message)").needing(needs))
-            }
-            bytes += count
-            guard bytes <= limit else { throw tooLarge(url, bytes, limit) }
-            digest.update(piece)
-            var rest = piece
-            while !rest.isEmpty {
-                let written = write(file, rest.baseAddress, rest.count)
-                guard written > 0 else {
-                    throw failure(.storeFailed, url, String(cString: strerror(errno)))
+    /// Copies the file at the URL into an open file.
+    ///
+    /// - Throws: `FetchError`: `addressRefused` for a file that is not below one of the directories.
+    package func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
+        let url = request.url
+        let path = try FileURL.path(url)
+        let places = directories.compactMap { directory in directory.relative(path).map { (directory, $0) } }
+        guard let disk, !places.isEmpty else {
+            throw FetchError(.addressRefused, "\(url): the file is not below an allowed directory")
+                .needing(Self.setting(for: path))
+        }
+        let copy = FileCopy(
+            url: url, limit: request.limits?.body ?? limit, inspects: request.inspects, target: file)
+        return try await disk.run { () throws(FetchError) in
+            // Directories may overlap: a file behind a link in one of them may lie directly in another.
+            var failure: FetchError?
+            for (directory, relative) in places {
+                do throws(FetchError) { return try copy.run(try Self.entry(relative, in: directory, url)) } catch {
+                    failure = failure ?? error
                 }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+            }
+            throw failure ?? FetchError(.fileNotFound, "\(url): no such file")
+        }
+    }
+
+    /// The option that would allow a path: its directory. A name that an option cannot have is left out.
+    private static func setting(for path: [UInt8]) -> [RequiredSetting] {
+        let parent = path.prefix(upTo: path.lastIndex(of: UInt8(ascii: "/")) ?? 0)
+        guard let text = String(validating: parent, as: UTF8.self), !parent.contains(where: { $0 < 0x20 || $0 == 0x7f })
+        else { return [] }
+        return [.path(text.isEmpty ? "/" : text)]
+    }
+
+    private static func entry(
+        _ relative: [UInt8], in directory: OpenDirectory, _ url: String
+    ) throws(FetchError) -> DirectoryEntry {
+        do throws(StoreError) { return try directory.entry(relative) } catch {
+            switch error.number {
+            case EXDEV: throw FetchError(.addressRefused, "\(url): '..' leads out of the allowed directory")
+            case ELOOP: throw FetchError(.addressRefused, "\(url): has a symbolic link, which is not followed")
+            default: throw FileCopy.failure(error.number, url)
             }
         }
-        guard bytes > 0 else { throw failure(.badImageData, url, "the file is empty") }
-        return FetchResponse(bytes: bytes, sha256: digest.finish())
-    }
-
-    /// The file's real path below one of `roots`.
-    private static func path(of url: String, below roots: [String]) throws(LoadError) -> String {
-        guard let parsed = URL(string: url), parsed.host() ?? "" == "" || parsed.host() == "localhost"
-        else {
-            throw failure(.notFileURL, url, "is not a URL of a local file")
-        }
-        guard let path = resolved(parsed.path(percentEncoded: false)) else {
-            throw failure(.fileNotFound, url, "no such file")
-        }
-        guard
-            roots.contains(where: { path.utf8.starts(with: ($0.hasSuffix("/") ? $0 : $0 + "/").utf8) })
-        else {
-            throw failure(.fileRefused, url, "is outside the directories open to loads")
-        }
-        return path
-    }
-
-    /// The corresponding C function is `realpath`.
-    private static func resolved(_ path: String) -> String? {
-        guard let real = realpath(path, nil) else { return nil }
-        defer { free(real) }
-        return String(cString: real)
-    }
-
-    private static func tooLarge(_ url: String, _ bytes: Int, _ limit: Int) -> LoadError {
-        failure(.bodyTooLarge, url, "a body of \(bytes) bytes or more exceeds the limit of \(limit)")
-    }
-
-    private static func failure(_ code: FailureCode, _ url: String, _ message: String) -> LoadError {
-        LoadError(.fetch, code, "\(url): \(message)")
     }
 }

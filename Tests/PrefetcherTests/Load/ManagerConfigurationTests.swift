@@ -56,7 +56,8 @@ struct ManagerConfigurationTests {
     }
 
     @Test func `a URL without a source gives an empty report and no error`() async throws {
-        let manager = try harness.manager { $0.sources = [FileSource(roots: [])] }
+        let files = try FileSource(directories: [])
+        let manager = try harness.manager { $0.sources = [files] }
         #expect(try await manager.load(try harness.request()).stored.isEmpty)
     }
 

@@ -60,6 +60,7 @@ struct WorkerSetup {
         let fetching = try Limits.fetch(arguments)
         downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
         let objects = try BucketSource(arguments, downloader, fetching.limits)
+        let files = try AllowedPaths.source(arguments, fetching.limits)
         let (slots, grace) = try Self.limits(of: arguments)
         let runtime = try arguments.duration("max-runtime")
         let webhookKey = try arguments.value(Self.webhookOption.name).map(WebhookSecret.key)
@@ -82,7 +83,7 @@ struct WorkerSetup {
         }
         cache = store
         transcoders = TranscoderPool(configuration: transcoding)
-        var managing = ImageManager.Configuration(sources: [downloader, objects])
+        var managing = ImageManager.Configuration(sources: [downloader, objects, files])
         managing.namedSources["web"] = downloader
         managing.limits = transcoding.limits
         // Each upload holds a thread while it waits for the server.

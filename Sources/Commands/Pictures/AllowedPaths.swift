@@ -1,0 +1,26 @@
+import CommandLine
+import DiskCache
+import Downloader
+import Glibc
+import Prefetcher
+import Terminal
+
+/// The directories whose files a command may read as `file:` URLs.
+enum AllowedPaths {
+    static let option = Option(
+        "allow-path", .values("DIR"), "allow file: URLs below a directory; links below it are not followed")
+
+    /// The source of the options.
+    ///
+    /// - Throws: wrong usage for a path that is not a directory.
+    static func source(_ arguments: Arguments, _ limits: FetchLimits) throws(CommandError) -> FileSource {
+        let paths = try arguments.list(option.name)
+        do throws(StoreError) {
+            return try FileSource(directories: paths, limit: limits.body)
+        } catch {
+            let reason =
+                error.number == ENOSYS ? "file: URLs need Linux 5.6 or later" : String(cString: strerror(error.number))
+            throw .usage("\(arguments.label(option.name)): cannot open '\(error.path)': \(reason)")
+        }
+    }
+}

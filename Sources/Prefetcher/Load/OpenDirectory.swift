@@ -1,0 +1,85 @@
+private import CLinux
+package import DiskCache
+package import Glibc
+
+/// A directory from which files are opened, and none outside it: the kernel resolves each path beneath it and follows
+/// no symbolic link.
+///
+/// It stays the same directory when another one takes its path.
+package final class OpenDirectory: Sendable {
+    /// The absolute path as given, without `.` and doubled slashes; the real path where it has `..`.
+    package let path: [UInt8]
+    private let descriptor: Int32
+    /// The components of `path`, and of the real path.
+    private let spellings: [[ArraySlice<UInt8>]]
+
+    /// Opens a directory; links in `path` itself are followed.
+    ///
+    /// - Throws: `StoreError`, with `ENOSYS` where the kernel has no `openat2` (before Linux 5.6).
+    package init(_ path: String) throws(StoreError) {
+        guard let real = realpath(path, nil) else { throw StoreError("open", path) }
+        defer { free(real) }
+        let resolved = Array(UnsafeRawBufferPointer(start: real, count: strlen(real)))
+        var given = Self.components(Array(path.utf8))
+        if path.utf8.first != UInt8(ascii: "/") {
+            guard let current = getcwd(nil, 0) else { throw StoreError("getcwd", path) }
+            defer { free(current) }
+            given = Self.components(Array(UnsafeRawBufferPointer(start: current, count: strlen(current)))) + given
+        }
+        if given.contains(where: { $0.elementsEqual("..".utf8) }) { given = Self.components(resolved) }
+        self.path = given.flatMap { [UInt8(ascii: "/")] + $0 }
+        spellings = [given, Self.components(resolved)]
+        descriptor = larder_open_directory(path)
+        guard descriptor >= 0 else { throw StoreError("open", path) }
+        do throws(StoreError) { _ = try entry(Array(".".utf8)) } catch {
+            throw StoreError("openat2", path, number: error.number)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The rest of an absolute path beneath this directory; nil for a path that is not. A `..` in it is left to the
+    /// kernel.
+    package func relative(_ path: [UInt8]) -> [UInt8]? {
+        let components = Self.components(path)
+        guard let own = spellings.first(where: { components.starts(with: $0) }) else { return nil }
+        let rest = components.dropFirst(own.count)
+        return rest.isEmpty ? Array(".".utf8) : Array(rest.joined(separator: [UInt8(ascii: "/")]))
+    }
+
+    /// Looks up a file or directory beneath this one, and opens nothing for reading.
+    ///
+    /// - Throws: `StoreError`, with `EXDEV` for a path that leaves the directory and `ELOOP` for a link.
+    package func entry(_ relative: [UInt8]) throws(StoreError) -> DirectoryEntry {
+        let found = (relative + [0]).withUnsafeBytes { bytes in
+            larder_look_up_beneath(descriptor, bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
+        }
+        guard found >= 0 else { throw StoreError("openat2", String(decoding: relative, as: UTF8.self)) }
+        return DirectoryEntry(descriptor: found)
+    }
+
+    private static func components(_ path: [UInt8]) -> [ArraySlice<UInt8>] {
+        path.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
+    }
+}
+
+/// A file or directory that was looked up, and not opened for reading.
+package struct DirectoryEntry: ~Copyable {
+    private let descriptor: Int32
+
+    fileprivate init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// What `fstat` says about it; nil on failure.
+    package var status: stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status : nil
+    }
+
+    /// Opens it for reading; `flags` are additional flags of `open`. Returns the descriptor, close-on-exec, or -1 with
+    /// errno.
+    package func open(_ flags: Int32 = 0) -> Int32 {
+        Glibc.open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC | O_NOCTTY | flags)
+    }
+}
