@@ -12,6 +12,7 @@
 #include <linux/capability.h>
 #include <linux/fs.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +102,8 @@ int larder_spawn_close_from(void *actions, int first) {
 int larder_set_limit(enum larder_limit_kind kind, unsigned long long value) {
     static const int resources[] = {
         [larder_limit_memory] = RLIMIT_AS, [larder_limit_file_size] = RLIMIT_FSIZE,
-        [larder_limit_descriptors] = RLIMIT_NOFILE, [larder_limit_core] = RLIMIT_CORE};
+        [larder_limit_descriptors] = RLIMIT_NOFILE, [larder_limit_core] = RLIMIT_CORE,
+        [larder_limit_processor] = RLIMIT_CPU};
     struct rlimit limit;
     if (getrlimit(resources[kind], &limit) != 0) { return -1; }
     limit.rlim_max = value < limit.rlim_max ? value : limit.rlim_max;
@@ -258,6 +260,10 @@ long long larder_processor_time(int process) {
     if (clock_getcpuclockid(process, &clock) != 0 || syscall(SYS_clock_gettime, clock, &time) != 0) { return -1; }
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
+
+int larder_open_process(int process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+int larder_end_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 
 int larder_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 

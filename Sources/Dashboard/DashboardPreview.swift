@@ -75,10 +75,13 @@ package struct DashboardPreview: Sendable {
             for variant in request.variants { made.append(try await line(variant, of: source, pool)) }
             let size = Self.size(source.descriptor)
             var original: JSONObject = [
-                "key": source.key?.text, "cached": source.isCached, "format": header.format.name,
+                "key": source.key?.text, "cached": source.isCached, "format": header.formatName,
                 "width": header.width, "height": header.height, "bytes": size, "ms": fetched.milliseconds,
             ]
-            if let data = await data(of: source.descriptor, header.format, size) { original["data"] = data }
+            // A browser shows the built-in formats only.
+            if header.coder == nil, let data = await data(of: source.descriptor, header.format, size) {
+                original["data"] = data
+            }
             return ["source": original, "variants": made]
         }
     }

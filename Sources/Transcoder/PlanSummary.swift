@@ -67,7 +67,7 @@ public struct PlanSummary: Sendable, Hashable, Codable {
         let count = frames > 1 ? ", \(frames) frames" : ""
         let estimate = "about \(Int(milliseconds.rounded())) ms of processor time, \(memoryBytes >> 20) MiB"
         return [
-            "\(source.format.name) \(source.storedSize.text)\(count), by \(path): \(estimate)",
+            "\(source.formatName) \(source.storedSize.text)\(count), by \(path): \(estimate)",
             "decoded to \(decodedWidth)×\(decodedHeight)\(shrinking)",
         ] + variants.map(\.line)
     }

@@ -10,6 +10,17 @@ public enum SandboxLevel: String, Sendable, Hashable, Codable, CaseIterable {
     /// Nothing.
     case limitsOnly = "limits-only"
 
+    /// The level of a process for which these parts hold.
+    package init(filtersCalls: Bool, deniesFiles: Bool) {
+        self =
+            switch (filtersCalls, deniesFiles) {
+            case (true, true): .full
+            case (true, false): .withoutLandlock
+            case (false, true): .withoutSeccomp
+            case (false, false): .limitsOnly
+            }
+    }
+
     /// What this kernel or container lacks; nil for `full`.
     public var missing: String? {
         switch self {

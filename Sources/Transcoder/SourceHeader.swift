@@ -2,8 +2,10 @@ public import ImageModel
 
 /// The facts about an image that are read before its pixels are decoded.
 public struct SourceHeader: Sendable, Hashable, Codable {
-    /// The format, by its signature.
+    /// The format, by its signature; PNG for the picture of a coder.
     public var format: ImageFormat
+    /// The name of the coder that made the picture; nil for an image in a format that Larder reads.
+    public var coder: String?
     /// The size of one frame in pixels as stored, before orientation.
     public var width, height: Int
     /// Frames; 1 for a still.
@@ -45,6 +47,9 @@ public struct SourceHeader: Sendable, Hashable, Codable {
 
     /// The most frames that a variant can have: 10,000. A child's message has no room for the times of many more.
     public static let frameLimit = 10_000
+
+    /// The name of the original's format.
+    public var formatName: String { coder ?? format.name }
 
     /// Whether there is more than one frame.
     public var isAnimated: Bool { frames > 1 }

@@ -36,6 +36,8 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         /// Landlock for its sandbox; space on the disk or in the quota, or a file system that can be written, for the
         /// output.
         public static let localFault = Code(.localFault)
+        /// A request names a coder that the limits do not have.
+        public static let notConfigured = Code(.notConfigured)
         /// The task was cancelled.
         public static let cancelled = Code(.cancelled)
     }

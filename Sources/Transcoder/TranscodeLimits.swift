@@ -4,6 +4,9 @@ public import ImageModel
 public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// The accepted formats, by default `ImageFormat.acceptedByDefault`; `ImageFormat.acceptedOnRequest` may be added.
     public var formats: Set<ImageFormat> = ImageFormat.acceptedByDefault
+    /// Programs for further formats, whose images are accepted. The last one with a matching signature makes the picture,
+    /// also of an image in a format of `formats`. None by default.
+    public var coders: [ImageCoder] = []
     /// Pixels of one frame; 50,000,000 by default.
     public var framePixels = 50_000_000
     /// The longer edge of the original in pixels; 16383 by default, WebP's own limit.

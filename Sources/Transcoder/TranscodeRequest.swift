@@ -17,6 +17,9 @@ public struct TranscodeRequest: Sendable {
     public var scaleDownBytes: Int?
     /// Whether the report has a digest; `true` by default.
     public var wantsDigest = true
+    /// The name of the coder to use, whatever the image's signature is: SDWebImage's context `imageCoder`. Nil by
+    /// default.
+    public var coder: String?
     /// The names of the watermarks that are open; set by the pool.
     var watermarks: [String] = []
     /// Whether outputs get raw pixels instead of an image file: red, green, blue and straight alpha of each, row by row

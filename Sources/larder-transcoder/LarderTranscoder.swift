@@ -1,8 +1,8 @@
 import Codecs
 import Glibc
 
-/// The program of the children that decode images. Only a pool of `Transcoder` starts it, with a socket to the pool as
-/// descriptor 3 and the program's own file as descriptor 4.
+/// The program of the children that decode images, and of the processes that become a coder's program. Only a pool of
+/// `Transcoder` starts it, with a socket to the pool as descriptor 3 and the program's own file as descriptor 4.
 @main
 struct LarderTranscoder {
     static func main() {
@@ -13,6 +13,7 @@ struct LarderTranscoder {
             exit(64)
         }
         close(4)
-        exit(TranscoderProcess.run(socket: 3))
+        let isForCoder = CoderProcess.isRequested(CommandLine.arguments)
+        exit(isForCoder ? CoderProcess.run(socket: 3) : TranscoderProcess.run(socket: 3))
     }
 }

@@ -125,6 +125,20 @@ struct ConfigurationTests {
         Fault(
             text: "[credentials.cdn]\nuser = \"u\"\n", message: ":1: credentials.cdn.origins: is missing"),
         Fault(
+            text: "[coders.mp4]\nsignature = \"6\"\ncommand = \"/bin/true\"\n",
+            message: ":1: coders.mp4.signature: '6' must be hexadecimal digits"),
+        Fault(text: "[coders.mp4]\nsignature = \"66\"\n", message: ":1: coders.mp4.command: is missing"),
+        Fault(
+            text: "[coders.jpeg]\nsignature = \"66\"\ncommand = \"/bin/true\"\n",
+            message: ":1: coders.jpeg.name: is the name of a built-in format"),
+        Fault(
+            text: "[coders.mp4]\ncomand = \"/bin/true\"\n",
+            message: ":2: coders.mp4.comand is not a setting; did you mean 'command'?"),
+        Fault(text: "[coders.mp4]\nread = 1\n", message: ":2: coders.mp4.read must be a string or a list of strings"),
+        Fault(
+            text: "[coders.mp4]\nsignature = \"66\"\ncommand = \"/bin/true\"\nmedia-type = [\"a/b\", \"a/c\"]\n",
+            message: ":1: coders.mp4.media-type: must be one value"),
+        Fault(
             text: "[database]\nurl = [\"postgresql://a/x\", \"postgresql://b/x\"]\n",
             message: ":2: database.url must be one value, not a list"),
         Fault(
@@ -154,6 +168,9 @@ struct ConfigurationTests {
             [credentials.cdn]
             origins = ["https://img.example.com"]
             headers = { Authorization = { env = "TOKEN" } }
+            [coders.mp4]
+            signature = ["6674797069736f6d@4", "667479706d703432@4"]
+            command = ["/bin/cat", "-"]
             """
         let environment = ["TOKEN": "Bearer hush"]
         let check = try await config(text, "check", environment: environment)
@@ -165,6 +182,7 @@ struct ConfigurationTests {
         #expect(settings["database.url"]?["value"] as? String == "postgresql://shop:***@db/larder")
         #expect(settings["origins.\"img.example.com\".rate"]?["value"] as? String == "0.5")
         #expect(settings["credentials.cdn"]?["value"] as? String == "(hidden)")
+        #expect(settings["coders.mp4"]?["value"] as? String == "/bin/cat -")
         let other = try await config(
             text, "show", "--json", environment: ["TOKEN": "t", "DATABASE_URL": "postgresql://other/larder"])
         #expect(try shown(other)["database.url"]?["source"] as? String == "DATABASE_URL")
@@ -186,6 +204,13 @@ struct ConfigurationTests {
         let check = try await config("[\(section)]\n\(key) = \"\(value)\"\n", "check")
         #expect(check.code == 2, "\(check.text)\(check.errorText)")
         #expect(check.text.contains(fault), "\(check.text)\(check.errorText)")
+    }
+
+    @Test func `check finds a coder without its program`() async throws {
+        let text = "[coders.mp4]\nsignature = \"66\"\ncommand = \"/usr/bin/none\"\n"
+        let check = try await config(text, "check")
+        #expect(check.code == 2)
+        #expect(check.text.contains("coders.mp4.command: there is no program /usr/bin/none"), "\(check.text)")
     }
 
     @Test func `a worker takes its settings from the file and new secrets at SIGHUP`() async throws {
@@ -264,5 +289,6 @@ struct ConfigurationTests {
         #expect(file.values.count > 5)
         #expect(file.hosts.count == 1)
         #expect(file.credentials.count == 1)
+        #expect(file.coders.count == 1)
     }
 }

@@ -19,7 +19,10 @@ long larder_receive_descriptors(int socket, void *bytes, size_t length, int *des
 int larder_spawn_close_from(void *actions, int first);
 
 /// The kinds of limits of `larder_set_limit`.
-enum larder_limit_kind { larder_limit_memory, larder_limit_file_size, larder_limit_descriptors, larder_limit_core };
+/// Memory and files are in bytes, processor time in seconds.
+enum larder_limit_kind {
+    larder_limit_memory, larder_limit_file_size, larder_limit_descriptors, larder_limit_core, larder_limit_processor
+};
 
 /// Sets the soft and the hard limit of this process, which it cannot raise again. Returns 0, or -1 with errno
 /// (`setrlimit`).
@@ -105,6 +108,14 @@ int larder_open_unnamed(const char *directory);
 /// that changes clocks (libfaketime) would change this one, too.
 long long larder_processor_time(int process);
 
+/// Opens a process so that its end can be waited for with `poll`. Returns the descriptor, close-on-exec, or -1 with
+/// errno (`pidfd_open`).
+int larder_open_process(int process);
+
+/// Has the kernel kill this process when the thread that started it ends. Call it after privileges are given up, which
+/// undoes it. Returns 0, or -1 with errno.
+int larder_end_with_parent(void);
+
 /// Opens an empty file in memory; `name` only serves debugging. Returns the descriptor, close-on-exec, or -1 with errno
 /// (`memfd_create`).
 int larder_memory_file(const char *name);
@@ -137,6 +148,16 @@ int larder_deny_files(const char *const *readable, int count);
 /// `socket` is the one descriptor for messages. Returns 0, or -1 with errno where the kernel or a container does not
 /// support it.
 int larder_filter_system_calls(int socket);
+
+/// Denies this thread, and the program that it starts later, all files by name but to read and start what is beneath
+/// `count` files and directories, to open the file of descriptor 0, and to use `/dev/null`. Otherwise like
+/// `larder_deny_files`.
+int larder_deny_program_files(const char *const *paths, int count);
+
+/// Denies this process, and the program that it starts later, the system calls for networks, other processes, the
+/// attributes of files, and memory outside of its limit (seccomp). It may have threads and start another program in its
+/// place. Otherwise like `larder_filter_system_calls`.
+int larder_filter_program_calls(void);
 
 /// The length of an open file, or -1 with errno (`fstat`). The C library's own function may make the call that takes a
 /// path, too.

@@ -49,7 +49,7 @@ package struct ImageWork {
         guard let source = descriptors.first, descriptors.count == count else {
             throw TranscodeError(.died, "there are not as many descriptors as variants")
         }
-        let image = try SourceImage(try SourceFile(descriptor: source), limits), header = image.header
+        let image = try Self.opened(source, request.coder, limits), header = image.header
         reply.header = header
         guard request.operation != .probe else { return }
         reply.writable = writable.formats(
@@ -70,6 +70,22 @@ package struct ImageWork {
         try transcode(
             request, limits, image, zip(variants, outputs).map { (variant: $0, output: $1) }, watermarks, &reply,
             telling: pool)
+    }
+
+    /// - Parameter coder: the name of the coder that made the picture; nil for an original.
+    private static func opened(
+        _ descriptor: Int32, _ coder: String?, _ limits: TranscodeLimits
+    ) throws(TranscodeError) -> SourceImage {
+        let file = try SourceFile(descriptor: descriptor)
+        guard let coder else { return try SourceImage(file, limits) }
+        var limits = limits
+        limits.formats = [.png]
+        guard let pam = try PAMImage(file.bytes, limits) else { return try SourceImage(file, limits, coder: coder) }
+        let png: EncodedFile
+        do throws(CodecFailure) { png = try pam.png(file.bytes) } catch {
+            throw error.as(.undecodable, "the PAM cannot be read")
+        }
+        return try SourceImage(try SourceFile(copying: png.bytes), limits, coder: coder)
     }
 
     private mutating func parsed(_ text: String) throws(TranscodeError) -> [Variant] {

@@ -80,13 +80,7 @@ struct Sandbox: ~Copyable {
         // Files first: the filter of system calls does not allow Landlock's.
         let deniesFiles = larder_deny_files(nil, 0) == 0
         let filtersCalls = larder_filter_system_calls(socket) == 0
-        level =
-            switch (filtersCalls, deniesFiles) {
-            case (true, true): .full
-            case (true, false): .withoutLandlock
-            case (false, true): .withoutSeccomp
-            case (false, false): .limitsOnly
-            }
+        level = SandboxLevel(filtersCalls: filtersCalls, deniesFiles: deniesFiles)
         // What the libraries took to start is not the first image's.
         readMemory()
         return true

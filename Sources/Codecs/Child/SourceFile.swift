@@ -21,6 +21,18 @@ struct SourceFile: ~Copyable {
         bytes = UnsafeRawBufferPointer(start: start, count: length)
     }
 
+    /// A file of these bytes, of which there is at least one.
+    ///
+    /// - Throws: `TranscodeError` 205 when there is no memory.
+    init(copying bytes: UnsafeRawBufferPointer) throws(TranscodeError) {
+        let length = bytes.count
+        guard let start = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+            start != MAP_FAILED
+        else { throw TranscodeError(.memory, "there is no memory for a file of \(length) bytes") }
+        UnsafeMutableRawBufferPointer(start: start, count: length).copyMemory(from: bytes)
+        self.bytes = UnsafeRawBufferPointer(start: start, count: length)
+    }
+
     deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 
     /// Replaces bytes in memory, before any codec reads them. Edits must not overlap.

@@ -15,13 +15,15 @@ struct SourceImage: ~Copyable {
 
     /// Reads and checks the header; no pixel is decoded.
     ///
+    /// - Parameter coder: the name of the coder that made the picture; nil for an original.
     /// - Throws: `TranscodeError` 1001, 202, 203, 204.
-    init(_ file: consuming SourceFile, _ limits: TranscodeLimits) throws(TranscodeError) {
+    init(_ file: consuming SourceFile, _ limits: TranscodeLimits, coder: String? = nil) throws(TranscodeError) {
         var file = file
         let format = try Self.format(file.bytes, limits)
         if let repair = VipsCodec.all[format]?.repair { file.apply(repair(file.bytes)) }
         let read = try Self.read(format, file.bytes, limits)
         var header = read.header
+        header.coder = coder
         planes = Self.planes(&header, read.profile, file.bytes)
         (self.header, copyright, profile) = (header, read.copyright, read.profile)
         self.file = file

@@ -43,8 +43,8 @@ struct Encoding: Sendable, Hashable {
     ) {
         let hasFrames = variant.animation == .frames && header.hasReadableFrames
         let choice = OutputFormat.decide(
-            requested: requested, source: header.format, size: drawing.size, hasAlpha: drawing.hasAlpha,
-            hasFrames: hasFrames, writable: writable)
+            requested: requested, source: header.coder == nil ? header.format : nil, size: drawing.size,
+            hasAlpha: drawing.hasAlpha, hasFrames: hasFrames, writable: writable)
         let output = choice.format.output
         format = choice.format
         replaced = choice.replaced

@@ -51,7 +51,7 @@ extension LibvipsImage {
         return try EncodedFile(copying: bytes)
     }
 
-    private func saved(_ operation: String, _ options: String) throws(CodecFailure) -> EncodedFile {
+    func saved(_ operation: String, _ options: String) throws(CodecFailure) -> EncodedFile {
         var start: UnsafeMutableRawPointer?
         var length = 0
         try CodecFailure.check { larder_save(operation, pointer, options, &start, &length) == 0 }

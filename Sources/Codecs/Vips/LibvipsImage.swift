@@ -22,15 +22,25 @@ struct LibvipsImage: ~Copyable {
         pointer = made
     }
 
+    /// 8-bit sRGB pixels.
+    ///
+    /// - Parameters:
+    ///   - bands: 3, or 4 with straight alpha.
+    ///   - fill: writes every sample, row by row from the top.
+    /// - Throws: `CodecFailure` when there is no memory.
+    init(
+        width: Int, height: Int, bands: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void
+    ) throws(CodecFailure) {
+        let made = try LibvipsImage { larder_new_pixels($0, Int32(width), Int32(height), Int32(bands)) }
+        guard let start = larder_pixels(made.pointer) else { throw CodecFailure.memory }
+        fill(start)
+        self = made
+    }
+
     /// The pixels of planes, in sRGB.
     init(_ planes: PlanarImage) throws(CodecFailure) {
-        let image = try planes.inRGB(), bands = image.alpha == nil ? 3 : 4
-        let made = try LibvipsImage {
-            larder_new_pixels($0, Int32(image.size.width), Int32(image.size.height), Int32(bands))
-        }
-        guard let start = larder_pixels(made.pointer) else { throw CodecFailure.memory }
-        image.copyPixels(to: start)
-        self = made
+        let image = try planes.inRGB(), size = image.size
+        try self.init(width: size.width, height: size.height, bands: image.alpha == nil ? 3 : 4, image.copyPixels)
     }
 
     deinit { g_object_unref(pointer) }

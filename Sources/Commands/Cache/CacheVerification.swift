@@ -25,16 +25,16 @@ struct CacheVerification {
 
     let place: CachePlace
     let arguments: Arguments
-    let formats: Set<ImageFormat>
+    let limits: TranscodeLimits
     let removes: Bool
     private(set) var counts = Counts()
     /// The files with a fault, so that each is reported once.
     private var faulty: Set<String> = []
 
-    init(place: CachePlace, arguments: Arguments, formats: Set<ImageFormat>, removes: Bool) {
+    init(place: CachePlace, arguments: Arguments, limits: TranscodeLimits, removes: Bool) {
         self.place = place
         self.arguments = arguments
-        self.formats = formats
+        self.limits = limits
         self.removes = removes
     }
 
@@ -91,7 +91,7 @@ struct CacheVerification {
                     progress.count()
                 }
                 running += 1
-                group.addTask { [place, formats] in (entry, await Self.decode(entry, place, pool, formats)) }
+                group.addTask { [place, limits] in (entry, await Self.decode(entry, place, pool, limits)) }
             }
             for try await (entry, finding) in group {
                 try await count(entry, finding)
@@ -118,18 +118,20 @@ struct CacheVerification {
     }
 
     private static func decode(
-        _ entry: CacheEntry, _ place: CachePlace, _ pool: TranscoderPool, _ formats: Set<ImageFormat>
+        _ entry: CacheEntry, _ place: CachePlace, _ pool: TranscoderPool, _ limits: TranscodeLimits
     ) async -> Finding {
         do {
             let found = try await place.disk.run { [store = place.store] in
-                try store.peek(named: entry.path).map {
-                    ($0, ImageFormat.recognise(try $0.bytes(ImageFormat.recognisedBytes)))
-                }
+                try store.peek(named: entry.path).map { ($0, try $0.bytes(ImageFormat.recognisedBytes)) }
             }
             // Expired or replaced since it was listed.
-            guard let (file, format) = found else { return .skipped }
-            guard let format else { return .fault(.undecodable, "the file is no known image") }
-            guard formats.contains(format) else { return .skipped }
+            guard let (file, prefix) = found else { return .skipped }
+            if limits.coder(of: prefix) == nil {
+                guard let format = ImageFormat.recognise(prefix) else {
+                    return .fault(.undecodable, "the file is no known image")
+                }
+                guard limits.formats.contains(format) else { return .skipped }
+            }
             _ = try await pool.transcode(TranscodeRequest(source: file.descriptor, variants: [], outputs: []))
             return .decoded
         } catch let error as TranscodeError {

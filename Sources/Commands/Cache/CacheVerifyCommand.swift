@@ -31,10 +31,10 @@ extension Command {
         if removes {
             try Confirmation.ask("delete every damaged file of \(place.title)", arguments, of: "cache verify --remove")
         }
-        let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: try Limits.transcoders(arguments))
+        let configuration = try Limits.transcoders(arguments)
+        let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: configuration)
         var verification = CacheVerification(
-            place: place, arguments: arguments, formats: try Limits.formats(arguments),
-            removes: removes)
+            place: place, arguments: arguments, limits: configuration.limits, removes: removes)
         let manifest = try arguments.value("manifest") ?? place.manifest
         if let manifest { try await verification.compare(with: manifest) }
         if let pool {

@@ -4,6 +4,7 @@ import Downloader
 import ImageModel
 import ObjectStore
 import Terminal
+import Transcoder
 
 /// The options of an object store: of its server, and of a cache in a bucket, `--cache s3://BUCKET/PREFIX`.
 enum ObjectStoreOptions {
@@ -61,6 +62,9 @@ enum ObjectStoreOptions {
         options.usesLocal = usesLocal
         options.holdsNames = holdsNames ?? usesLocal
         options.fallbacks = fallbacks
+        var limits = TranscodeLimits()
+        limits.coders = arguments.file?.coders ?? []
+        options.mediaType = { [limits] in limits.coder(of: $0)?.mediaType }
         if let size = try arguments.bytes("s3-local-size") { options.localSize = size }
         if let age = try arguments.duration("s3-local-age") { options.localAge = age }
         if let size = try arguments.bytes("s3-part-threshold") { options.partThreshold = max(size, options.partSize) }

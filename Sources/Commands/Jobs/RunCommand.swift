@@ -35,7 +35,7 @@ extension Command {
         let isQuiet = arguments.flag(Quiet.name)
         let log = try EventLog(arguments, least: .debug)
         let options = try EnqueueOptions(arguments)
-        try Limits.checkProfile(of: options.template.context, arguments)
+        try Limits.checkNames(of: options.template.context, arguments)
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let bad = BadLines(json: json)

@@ -1,8 +1,10 @@
 import CommandLine
 import Downloader
 import FoundationEssentials
+import Glibc
 import JobQueue
 import Terminal
+import Transcoder
 
 extension Command {
     static let configShow = Command(
@@ -36,6 +38,11 @@ extension Command {
                 let line: JSONObject = ["setting": name, "value": value, "default": nil, "source": file]
                 try Console.show(line, arguments, "\(PrintableText.text(name))\t\(value)\t\(file)")
             }
+        }
+        for coder in arguments.file?.coders ?? [] {
+            let name = "coders.\(coder.name)", command = coder.command.joined(separator: " ")
+            let line: JSONObject = ["setting": name, "value": command, "default": nil, "source": file]
+            try Console.show(line, arguments, "\(name)\t\(PrintableText.text(command))\t\(file)")
         }
         for name in (arguments.file?.credentials ?? [:]).keys.sorted() {
             let line: JSONObject = [
@@ -118,7 +125,9 @@ private enum ConfigText {
             { _ = try ExpiryOptions.policy($0, age: nil) }, { _ = try EventLog($0) },
             { _ = try WorkerSetup.limits(of: $0) }, { _ = try WorkerEndpoint.address($0) },
         ]
-        var faults: [String] = []
+        var faults = (file?.coders ?? []).filter { access($0.command[0], X_OK) != 0 }.map {
+            "coders.\($0.name).command: there is no program \($0.command[0])"
+        }
         for check in checks {
             do {
                 var arguments = try Arguments([], options: options, environment: environment)

@@ -2,24 +2,33 @@ import CommandLine
 import Downloader
 import FoundationEssentials
 import Terminal
+import Transcoder
 
-/// The tables `[origins."HOST"]` and `[credentials."NAME"]` of configuration files.
+/// The tables `[origins."HOST"]`, `[credentials."NAME"]` and `[coders."NAME"]` of configuration files.
 struct LarderTables: ConfigurationTables {
-    static let sections = ["credentials"]
+    static let sections = ["credentials", "coders"]
 
     /// The keys of `[origins."HOST"]`.
     private static let originKeys = ["rate", "connections", "streams"]
 
     private(set) var hosts: [String: OriginOverride] = [:]
     private(set) var credentials: [String: CredentialProfile] = [:]
+    /// In the order of registration.
+    private(set) var coders: [ImageCoder] = []
     /// The profiles of the file that is read.
     private var profiles: CredentialTables?
+    /// The coders of the file that is read.
+    private var programs: CoderTables?
 
     mutating func add(_ entry: TOMLEntry, _ secrets: SecretReference) throws(CommandError) -> Bool {
         switch (entry.path[0], entry.path.count) {
         case ("credentials", _):
             var tables = profiles ?? CredentialTables(secrets)
             defer { profiles = tables }
+            try tables.add(entry)
+        case ("coders", _):
+            var tables = programs ?? CoderTables(file: secrets.file)
+            defer { programs = tables }
             try tables.add(entry)
         case ("origins", 2...) where entry.path.count == 3 || entry.value == .table: try addHost(entry)
         default: return false
@@ -28,10 +37,19 @@ struct LarderTables: ConfigurationTables {
     }
 
     mutating func endFile() -> [String] {
-        guard var tables = profiles else { return [] }
-        profiles = nil
-        credentials.merge(tables.profiles()) { _, new in new }
-        return tables.problems
+        defer { (profiles, programs) = (nil, nil) }
+        var problems: [String] = []
+        if var tables = profiles {
+            credentials.merge(tables.profiles()) { _, new in new }
+            problems += tables.problems
+        }
+        if var tables = programs {
+            let added = tables.coders()
+            // A coder that is registered again is the last one.
+            coders = coders.filter { old in !added.contains { $0.name == old.name } } + added
+            problems += tables.problems
+        }
+        return problems
     }
 
     private mutating func addHost(_ entry: TOMLEntry) throws(CommandError) {
@@ -64,6 +82,9 @@ extension ConfigurationFile {
 
     /// The profiles of `[credentials."NAME"]`.
     var credentials: [String: CredentialProfile] { (tables as? LarderTables)?.credentials ?? [:] }
+
+    /// The coders of `[coders."NAME"]`, the last registered last.
+    var coders: [ImageCoder] { (tables as? LarderTables)?.coders ?? [] }
 
     /// The files of a command.
     init(_ arguments: Arguments) throws(CommandError) { try self.init(arguments, of: .larder) }

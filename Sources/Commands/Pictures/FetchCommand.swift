@@ -72,7 +72,10 @@ extension Command {
             try Console.show(line, arguments, output: output, "304, unchanged")
             return .done
         }
-        let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))?.name
+        let prefix = file.prefix(ImageFormat.recognisedBytes)
+        var known = TranscodeLimits()
+        known.coders = arguments.file?.coders ?? []
+        let format = known.coder(of: prefix)?.name ?? ImageFormat.recognise(prefix)?.name
         let digest = SHA256Digest.hex(response.sha256)
         if output != nil { try file.keep() }
         (line["sha256"], line["format"], line["path"]) = (digest, format, output)
@@ -87,6 +90,7 @@ extension Command {
     private static func request(_ url: String, _ arguments: Arguments) throws(CommandError) -> FetchRequest {
         var accepted = TranscodeLimits()
         accepted.formats = try Limits.formats(arguments)
+        accepted.coders = arguments.file?.coders ?? []
         var request = FetchRequest(url)
         request.inspects = FormatGate(accepted).inspect
         request.credentials = try arguments.value("profile")

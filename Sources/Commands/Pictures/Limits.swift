@@ -66,6 +66,7 @@ enum Limits {
     static func transcoders(_ arguments: Arguments) throws(CommandError) -> TranscoderPool.Configuration {
         var configuration = TranscoderPool.Configuration()
         configuration.limits.formats = try formats(arguments)
+        configuration.limits.coders = arguments.file?.coders ?? []
         configuration.count = try arguments.number("transcoders", in: 1...256) ?? WorkerSize.here.transcoders
         if let pixels = try arguments.number("max-pixels", in: 1...2_000_000_000) {
             configuration.limits.framePixels = pixels
@@ -153,11 +154,16 @@ extension Limits {
         return configuration
     }
 
-    /// - Throws: wrong usage for a job's context that names a profile which `--credentials` does not have.
-    static func checkProfile(of context: String?, _ arguments: Arguments) throws {
-        guard let name = try context.map({ try LoadContext(json: $0.utf8) })?.credentials else { return }
-        if try credentials(arguments)[name] == nil {
+    /// - Throws: wrong usage for a job's context that names a profile which `--credentials` does not have, or a coder
+    ///   which the configuration does not have.
+    static func checkNames(of context: String?, _ arguments: Arguments) throws {
+        guard let context = try context.map({ try LoadContext(json: $0.utf8) }) else { return }
+        if let name = context.credentials, try credentials(arguments)[name] == nil {
             throw CommandError.usage("\(arguments.label("context")): '\(name)' is not a profile of --credentials")
+        }
+        if let name = context.coder, arguments.file?.coders.contains(where: { $0.name == name }) != true {
+            throw CommandError.usage(
+                "\(arguments.label("context")): '\(name)' is not a coder of the configuration file")
         }
     }
 

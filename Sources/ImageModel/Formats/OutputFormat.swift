@@ -10,12 +10,15 @@ package enum OutputFormat {
     ///
     /// Source: SDWebImage 5.21.5, where a transformed image keeps its source's format tag, and an undefined one is
     /// written as PNG with alpha, else JPEG.
+    ///
+    /// - Parameter source: nil for the format of a coder, which is never written.
     package static func decide(
-        requested: ImageFormat?, source: ImageFormat, size: PixelSize, hasAlpha: Bool, hasFrames: Bool = false,
+        requested: ImageFormat?, source: ImageFormat?, size: PixelSize, hasAlpha: Bool, hasFrames: Bool = false,
         writable: Set<ImageFormat>
     ) -> Choice {
         let fallback: ImageFormat = hasAlpha || hasFrames ? .png : .jpeg
-        let candidate = written(requested ?? source)
+        guard let named = requested ?? source else { return Choice(format: fallback, replaced: nil) }
+        let candidate = written(named)
         let isAllowed = requested != nil || candidate.output?.isKept == true
         guard isAllowed, let output = candidate.output else { return Choice(format: fallback, replaced: nil) }
         guard writable.contains(candidate), size.area <= output.maxPixels,

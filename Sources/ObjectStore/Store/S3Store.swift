@@ -30,6 +30,8 @@ public final class S3Store: ImageStore {
         public var usesLocal = true
         /// Whether the names of a small store are listed once, to spare a request for each missing image, `true`.
         public var holdsNames = true
+        /// The media type of a file in a format that Larder does not know, by its first 512 bytes; none by default.
+        public var mediaType: @Sendable ([UInt8]) -> String? = { _ in nil }
         /// Read-only stores that are searched for images that this one does not have, none by default.
         public var fallbacks: [any ImageStore] = []
 
@@ -168,7 +170,8 @@ public final class S3Store: ImageStore {
             count = max(0, pread(file.descriptor, buffer.baseAddress, buffer.count, 0))
         }
         let headers = metadata.headers(
-            contentType: ImageFormat.recognise(prefix)?.mediaType ?? "application/octet-stream",
+            contentType: options.mediaType(prefix) ?? ImageFormat.recognise(prefix)?.mediaType
+                ?? "application/octet-stream",
             cacheControl: options.cacheControl)
         let upload = Upload(file: file.descriptor, size: size, sha256: sha256, headers: headers)
         guard try publish(upload, name, isPermitted) != .notPermitted else { return false }

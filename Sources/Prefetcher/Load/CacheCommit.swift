@@ -92,7 +92,7 @@ struct CacheCommit: Sendable {
         } else {
             return nil
         }
-        file.format = transcoded?.source.format.name
+        file.format = transcoded?.source.formatName
         file.width = transcoded?.source.width
         file.height = transcoded?.source.height
         file.digest = transcoded?.digest

@@ -104,8 +104,9 @@ public struct ImageManager: Loader {
     private func lookUp(_ plan: LoadPlan) async throws(LoadError) -> CachedImages {
         stages.enter(.lookUp)
         defer { stages.leave(.lookUp) }
+        let formats = formats.gate(hasCoder: plan.coder != nil)
         guard let remote else { return try CachedImages.lookUp(plan, formats) }
-        return try await remote.run { [formats] () throws(LoadError) in try CachedImages.lookUp(plan, formats) }
+        return try await remote.run { () throws(LoadError) in try CachedImages.lookUp(plan, formats) }
     }
 
     private func load(
@@ -203,7 +204,7 @@ public struct ImageManager: Loader {
             request.progress = { step in if step.hasResponse { progress(step.received, step.expected) } }
         }
         // Encrypted bytes have no image format.
-        if plan.decryptor == nil { request.inspects = formats.inspect }
+        if plan.decryptor == nil { request.inspects = formats.gate(hasCoder: plan.coder != nil).inspect }
         guard let modifier = plan.requestModifier else { return request }
         guard let modified = modifier(request) else {
             throw LoadError(.invalidOperation, plan.request.url, "the request modifier returned no request")
@@ -216,6 +217,7 @@ public struct ImageManager: Loader {
     ) throws(LoadError) -> Download {
         let file = try storing(try plan.originalCache.begin())
         let url = plan.request.url
+        let formats = formats.gate(hasCoder: plan.coder != nil)
         guard let made = try download.file.transform(into: file, url, decryptor), made.withUnsafeBytes(formats.accepts)
         else { throw LoadError(.badImageData, url, "the decrypted bytes are not an image") }
         var decrypted = Download(file: file, response: download.response, validators: download.validators)
@@ -259,6 +261,7 @@ public struct ImageManager: Loader {
                 source: source, variants: commit.missing.map(\.variant), outputs: commit.outputs.map(\.descriptor),
                 scale: plan.scale, options: plan.drawing)
             request.scaleDownBytes = plan.scaleDownLimit
+            request.coder = plan.coder
             return request
         }
     }

@@ -22,6 +22,7 @@ extension LoadContext {
         cache = try Self.choice(&fields, "imageCache")
         originalCache = try Self.choice(&fields, "originalImageCache")
         source = try Self.choice(&fields, "imageLoader")
+        coder = try fields.string("imageCoder")
         decryptor = try Self.choice(&fields, "downloadDecryptor")
         keyFilter = try Self.choice(&fields, "cacheKeyFilter")
         serializer = try Self.choice(&fields, "cacheSerializer")
@@ -40,7 +41,6 @@ extension LoadContext {
     /// Keys that would change the result and are not supported.
     static let refused = [
         ("customManager", "is not supported: a worker has one manager"),
-        ("imageCoder", "is not supported: coders are chosen by the image's bytes"),
         ("loaderCachedImage", "is set by the manager alone"),
     ]
 

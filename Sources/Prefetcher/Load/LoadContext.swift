@@ -65,6 +65,9 @@ public struct LoadContext: Sendable, Hashable {
     public var originalCache = Choice<Never>.own
     /// `imageLoader`: the only source to use.
     public var source = Choice<Never>.own
+    /// `imageCoder`: the name of the coder of `TranscodeLimits.coders` to use, whatever the original's bytes are. Nil by
+    /// default: coders are chosen by their signatures.
+    public var coder: String?
     /// `downloadRequestModifier`.
     public var requestModifier = Choice<RequestChange>.own
     /// `downloadResponseModifier`.

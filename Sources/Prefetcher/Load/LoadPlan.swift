@@ -38,6 +38,8 @@ struct LoadPlan: Sendable {
     let drawing: TranscodeRequest.Options
     /// The source that the context names, else the last one that can load the URL.
     let source: (any ImageSource)?
+    /// The name of the coder that the context names.
+    let coder: String?
     let requestModifier: RequestModifier?
     let responseModifier: ResponseModifier?
     let decryptor: DataTransform?
@@ -69,6 +71,10 @@ struct LoadPlan: Sendable {
         source =
             try Self.part(context.source, .init(named: configuration.namedSources), "imageLoader")
             ?? configuration.sources.last { $0.canLoad(request.url) }
+        coder = context.coder
+        if let coder, configuration.limits.coder(named: coder) == nil {
+            throw LoadError.notConfigured("imageCoder", coder)
+        }
         requestModifier = try Self.part(
             context.requestModifier, configuration.requestModifier, "downloadRequestModifier", { $0.modifier })
         responseModifier = try Self.part(

@@ -14,6 +14,8 @@ final class SameBytes: Sendable {
         let scale: Double
         let drawing: TranscodeRequest.Options
         let scaleDownLimit: Int?
+        /// As named by the context; otherwise the bytes decide.
+        let coder: String?
 
         /// Nil for an original that was not downloaded by this load, and where a caller's code has a part in the files.
         init?(_ commit: CacheCommit) {
@@ -25,6 +27,7 @@ final class SameBytes: Sendable {
             sha256 = original.response.sha256
             recipes = commit.missing.map(\.recipe)
             (scale, drawing, scaleDownLimit) = (plan.scale, plan.drawing, plan.scaleDownLimit)
+            coder = plan.coder
         }
     }
 

@@ -46,7 +46,7 @@ extension SourceHeader {
 
     fileprivate var isInBounds: Bool {
         Self.counts.contains(width) && Self.counts.contains(height) && Self.counts.contains(frames)
-            && (1...8).contains(orientation)
+            && (1...8).contains(orientation) && coder.map(ImageCoder.isName) ?? true
     }
 }
 

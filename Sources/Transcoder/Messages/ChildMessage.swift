@@ -4,7 +4,7 @@ package import ImageModel
 /// The first message to a child: what is the same for all its requests.
 package struct ChildSetup: SocketMessage {
     /// The version of these messages. Both programs are of one build, unless a configuration names another one's.
-    package static let version = 11
+    package static let version = 12
 
     /// What every version of the message has.
     package struct Version: SocketMessage {
@@ -48,6 +48,8 @@ package struct ChildRequest: SocketMessage {
     package var wantsRawRGBA = false
     /// The names of the watermarks, whose descriptors follow the outputs' descriptors.
     package var watermarks: [String] = []
+    /// The name of the coder that made the picture in the source; nil for an original.
+    package var coder: String?
     /// Takes the place of that in the limits of the setup, unless nil.
     package var scaleDownBytes: Int?
 }

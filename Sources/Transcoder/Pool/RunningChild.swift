@@ -23,7 +23,7 @@ struct RunningChild: ~Copyable {
 
     /// Blocked in the child: a terminal sends these to every foreground process, a service manager to the whole
     /// service. The child finishes its image and ends when this process does.
-    private static let blockedSignals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+    static let blockedSignals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
 
     var process: ChildProcess
     var served = 0
@@ -35,7 +35,10 @@ struct RunningChild: ~Copyable {
     ///
     /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
     init(_ configuration: TranscoderPool.Configuration, _ program: TranscoderProgram.File) throws(TranscodeError) {
-        let setup = try ChildSetup(limits: configuration.limits, sandbox: configuration.sandbox).message()
+        var limits = configuration.limits
+        // Coders have processes of their own.
+        limits.coders = []
+        let setup = try ChildSetup(limits: limits, sandbox: configuration.sandbox).message()
         var errors = try ChildErrors()
         var sockets: [Int32] = [-1, -1]
         guard larder_packet_pair(&sockets) == 0 else {

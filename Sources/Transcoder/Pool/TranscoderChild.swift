@@ -21,8 +21,10 @@ actor TranscoderChild {
     /// The part of the process's state that other threads read.
     private struct ChildSlot {
         var process: Int32?
+        /// The process of a coder that makes the picture of the current request.
+        var coder: Int32?
         var state = ChildState.none
-        /// The process was killed during the current request and may not have died yet.
+        /// A process was killed during the current request and may not have died yet.
         var isKilled = false
         /// No process is started again.
         var isShutDown = false
@@ -35,6 +37,7 @@ actor TranscoderChild {
     private nonisolated let thread = EventLoop(name: "transcoder")
     private nonisolated let slot = Locked(ChildSlot())
     private var process: RunningChild?
+    private var runningCoder: RunningCoder?
     private var requests: UInt64 = 0
     /// The variants of the last request, and their text in it.
     private var last: (variants: [Variant], text: String) = ([], "[]")
@@ -70,6 +73,10 @@ actor TranscoderChild {
         // Under the lock, so that the id cannot have been reaped and reused.
         slot.withLock { slot in
             slot.isShutDown = slot.isShutDown || forever
+            if let coder = slot.coder {
+                slot.isKilled = true
+                kill(coder, SIGKILL)
+            }
             guard let process = slot.process, slot.state == .sending || slot.state == .working else { return }
             slot.isKilled = true
             kill(process, SIGKILL)
@@ -79,30 +86,42 @@ actor TranscoderChild {
     /// Ends the process and waits until it has ended.
     func stop() { discard() }
 
-    /// Sends one request and returns its reply. The caller makes one call at a time.
+    /// Sends one request and returns its reply. The caller makes one call at a time. Where a coder is registered for the
+    /// original, the request has its picture instead.
     ///
     /// When the child was lost with a decoded image, its finished variants remain, and the others have the error. Fails
     /// with 205, 206 or 301 when the child was lost before, with 2002 when the task was cancelled.
     func answer(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async -> Result<ChildReply, TranscodeError> {
+        let picture: CoderPicture?
+        do throws(TranscodeError) { picture = try await self.picture(of: descriptors.first, request) } catch {
+            return .failure(error)
+        }
         let result: Result<ChildReply, TranscodeError>
         do throws(TranscodeError) {
             requests += 1
             progress = ChildProgress(variants: request?.variants.count ?? 0)
             let variants = text(of: request?.variants ?? [])
-            let message = try ChildRequest(operation, number: requests, request, variants: variants).message()
+            var content = ChildRequest(operation, number: requests, request, variants: variants)
+            content.coder = picture?.coder
+            let message = try content.message()
             guard message.count <= ChildRequest.maxLength else {
                 return .failure(TranscodeError(.transform, "the variants are too long for one message"))
             }
-            if let original = descriptors.first {
+            if let original = picture?.descriptor ?? descriptors.first {
                 let source = try ReadOnlySource(original)
                 try send(message, [source.descriptor] + descriptors.dropFirst())
             } else {
                 try send(message, [])
             }
             slot.withLock { $0.state = .working }
-            result = .success(try await reply())
+            var reply = try await reply()
+            if let picture {
+                reply.processorTime += picture.processorTime
+                reply.failure = reply.failure.map { $0.ofPicture(by: picture.coder) }
+            }
+            result = .success(reply)
         } catch {
             result = .failure(error)
         }
@@ -122,6 +141,48 @@ actor TranscoderChild {
             if isKilled { return .failure(TranscodeError(.cancelled, "the transcoders are shut down")) }
             return progress.reply(after: error).map { .success($0) } ?? result
         }
+    }
+
+    /// The picture that a coder makes of the original; nil where no coder is registered for it.
+    private func picture(
+        of original: Int32?, _ request: TranscodeRequest?
+    ) async throws(TranscodeError) -> CoderPicture? {
+        let limits = configuration.limits
+        guard let original, let coder = try limits.coder(named: request?.coder, ofFile: original) else { return nil }
+        let permits = min(MemoryUnit.count(limits.memoryBytes), memory.permits)
+        guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
+        defer { memory.release(permits) }
+        do throws(TranscodeError) { return try run(coder, original) } catch {
+            let isKilled = slot.withLock { slot in
+                defer { slot.isKilled = false }
+                return slot.isKilled
+            }
+            if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
+            throw isKilled ? TranscodeError(.cancelled, "the transcoders are shut down") : error
+        }
+    }
+
+    /// Runs the program of a coder; blocks the thread.
+    private func run(_ coder: ImageCoder, _ original: Int32) throws(TranscodeError) -> CoderPicture {
+        let picture = try CoderPicture(by: coder.name)
+        let started = try RunningCoder(coder, original, picture.descriptor, configuration, try program.file())
+        let id = started.process.processID
+        runningCoder = consume started
+        let isShutDown = slot.withLock { slot in
+            slot.coder = id
+            return slot.isShutDown
+        }
+        defer {
+            slot.withLock { $0.coder = nil }
+            runningCoder = nil
+        }
+        // Later interrupts find the process; earlier ones are seen here.
+        guard !isShutDown, !Task.isCancelled else { throw TranscodeError(.cancelled, "the transcoders are shut down") }
+        try runningCoder?.wait()
+        picture.processorTime = runningCoder?.processorTime ?? .zero
+        slot.withLock { $0.coder = nil }
+        try runningCoder?.finish(picture.descriptor)
+        return picture
     }
 
     /// The variants as JSON.
@@ -252,4 +313,31 @@ actor TranscoderChild {
 enum MemoryUnit {
     /// The units that hold `bytes`; at least 1.
     static func count(_ bytes: Int) -> Int { max(1, (bytes + 1 << 20 - 1) >> 20) }
+}
+
+extension TranscodeLimits {
+    /// The coder of that name, else the one for the file's signature; nil without either.
+    ///
+    /// - Throws: `TranscodeError` 105 for a name that no coder has.
+    fileprivate func coder(named name: String?, ofFile file: Int32) throws(TranscodeError) -> ImageCoder? {
+        if let name {
+            guard let coder = coder(named: name) else {
+                throw TranscodeError(.notConfigured, "there is no coder '\(name)'")
+            }
+            return coder
+        }
+        guard !coders.isEmpty else { return nil }
+        var prefix = [UInt8](repeating: 0, count: ImageFormat.recognisedBytes)
+        let count = pread(file, &prefix, prefix.count, 0)
+        return coder(of: prefix.prefix(max(0, count)))
+    }
+}
+
+extension TranscodeError {
+    /// The same error about the picture of a coder.
+    fileprivate func ofPicture(by coder: String) -> TranscodeError {
+        TranscodeError(
+            code, "the picture of the coder '\(coder)': \(message)", signal: signal,
+            countsTowardPoison: countsTowardPoison, needs: needs)
+    }
 }

@@ -118,13 +118,15 @@ struct LoadContextTests {
             json: #"""
                 {"cacheKeyFilter":"withoutQuery","cacheSerializer":null,"downloadDecryptor":"base64",
                  "downloadRequestModifier":{"headers":{"X-A":"1"}},"downloadResponseModifier":{"status":200},
-                 "imageLoader":"files","imageCache":"a","originalImageCache":"b","credentials":"shop"}
+                 "imageLoader":"files","imageCache":"a","originalImageCache":"b","credentials":"shop",
+                 "imageCoder":"mp4"}
                 """#.utf8)
         #expect(context.keyFilter == .named("withoutQuery"))
         #expect(context.serializer == .none)
         #expect(context.requestModifier == .described(RequestChange(headers: ["X-A": "1"])))
         #expect(context.responseModifier == .described(ResponseChange(status: 200)))
         #expect(context.credentials == "shop")
+        #expect(context.coder == "mp4")
         #expect(context.source == .named("files"))
     }
 

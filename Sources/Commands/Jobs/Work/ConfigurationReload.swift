@@ -45,6 +45,7 @@ struct ConfigurationReload {
                 && !["credentials", EventLog.levelOption.name].contains(setting.option.name)
         }.map(\.name)
         if (old?.hosts ?? [:]) != new.hosts { names.append("origins") }
+        if (old?.coders ?? []) != new.coders { names.append("coders") }
         return names
     }
 }

@@ -1,0 +1,63 @@
+private import CLinux
+private import Glibc
+internal import Transcoder
+
+/// A process that becomes the program of a coder: what `larder-transcoder` does when a pool starts it for one.
+package enum CoderProcess {
+    /// Whether the arguments of the program request a coder.
+    package static func isRequested(_ arguments: [String]) -> Bool { arguments.last == CoderLaunch.argument }
+
+    /// Restricts the process as the message on `socket` says, and starts the program in its place. Returns the exit code
+    /// of the process when that fails.
+    package static func run(socket descriptor: Int32) -> Int32 {
+        let socket = ChildSocket(descriptor)
+        // The program has no socket.
+        guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, let (message, _) = socket.receive(),
+            let launch = try? CoderLaunch(message: message), prepare(launch),
+            let isStarting = try? CoderReply().message(), socket.send(isStarting)
+        else { return ChildExit.unfit }
+        do throws(TranscodeError) { try start(launch) } catch {
+            if let reply = try? CoderReply(error).message() { _ = socket.send(reply) }
+        }
+        return ChildExit.unfit
+    }
+
+    /// False when the process cannot give up what the program must not have.
+    private static func prepare(_ launch: CoderLaunch) -> Bool {
+        guard larder_drop_privileges() == 0, larder_end_with_parent() == 0 else { return false }
+        // The pool may have ended before.
+        return getppid() == launch.parent && chdir("/") == 0
+    }
+
+    /// - Throws: `TranscodeError` 501 for an incomplete sandbox, and when the program cannot be started.
+    private static func start(_ launch: CoderLaunch) throws(TranscodeError) {
+        let coder = launch.coder
+        let paths = strings(ImageCoder.standardPaths + coder.paths + [coder.command[0]])
+        let arguments = strings(coder.command)
+        let environment = strings(["LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin"])
+        let readable = paths.dropLast().map { UnsafePointer($0) }
+        // Files first: the filter of system calls does not allow Landlock's.
+        let deniesFiles = larder_deny_program_files(readable, Int32(readable.count)) == 0
+        let filtersCalls = larder_filter_program_calls() == 0
+        try launch.sandbox.check(SandboxLevel(filtersCalls: filtersCalls, deniesFiles: deniesFiles))
+        guard larder_set_limit(larder_limit_core, 0) == 0, larder_set_limit(larder_limit_descriptors, 64) == 0,
+            larder_set_limit(larder_limit_processor, UInt64(launch.processorSeconds)) == 0,
+            larder_set_limit(larder_limit_file_size, UInt64(launch.outputBytes)) == 0,
+            larder_set_limit(larder_limit_memory, UInt64(launch.memoryBytes)) == 0
+        else { throw refusal(coder, "its limits cannot be set") }
+        execve(coder.command[0], arguments, environment)
+        throw refusal(coder, coder.command[0])
+    }
+
+    private static func refusal(_ coder: ImageCoder, _ what: String) -> TranscodeError {
+        let number = errno
+        return TranscodeError(
+            .localFault, "the coder '\(coder.name)' cannot be started: \(what) (errno \(number))",
+            countsTowardPoison: false)
+    }
+
+    /// Strings for C, which the process keeps to its end, and a null pointer.
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        texts.map { strdup($0) } + [nil]
+    }
+}
