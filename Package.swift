@@ -46,6 +46,8 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // DiskCache (bundles)
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
+        // DiskCache (YYCache)
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // DiskCache (host names)
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icuuc")]),
         // DiskCache (MD5), Terminal (widths), CommandLine (options)
@@ -68,7 +70,8 @@ let package = Package(
             dependencies: ["ImageModel", "Concurrency", "CCurl", "CCompression", "CCares", "CLinux"],
             swiftSettings: strict),
         .target(
-            name: "DiskCache", dependencies: ["ImageModel", "Concurrency", "CGLib", "CICU", "CArchive", "CLinux"],
+            name: "DiskCache",
+            dependencies: ["ImageModel", "Concurrency", "CGLib", "CICU", "CArchive", "CSQLite", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "ObjectStore",

@@ -55,6 +55,7 @@ INSERT INTO larder_data.retry_rule (domain, code, retried, blocks, counts_for_or
     ('LarderErrorDomain', 401, false, false, false, 'transform'),
     ('LarderErrorDomain', 402, false, false, false, 'encode'),
     ('LarderErrorDomain', 403, true, false, false, 'store'),
+    ('LarderErrorDomain', 404, false, false, false, 'the file name of another image'),
     ('LarderErrorDomain', 502, false, false, false, 'the database refused the result of an attempt'),
     -- A worker returns such a job with snooze_v1 instead, and the attempt is not counted.
     ('LarderErrorDomain', 501, true, false, false, 'the worker''s own fault');

@@ -16,7 +16,7 @@ public struct DirectoryStore: ImageStore {
     public let fallbacks: [any ImageStore]
     /// Keeps the open marker of this process; nil in a store that was not opened.
     let openMarker: OpenMarker?
-    private let permissions: FilePermissions
+    let permissions: FilePermissions
 
     /// Accesses a cache without creating its directories, its id or an open marker.
     public init(_ layout: CacheLayout) {
@@ -54,7 +54,8 @@ public struct DirectoryStore: ImageStore {
         openMarker = try OpenMarker(in: root, permissions)
         _ = try cacheID
         // access(2) reports neither quotas nor, to root, read-only mounts.
-        _ = try TemporaryFile(in: layout.directory, permissions)
+        let probe = try TemporaryFile(in: layout.directory, permissions)
+        if naming.mayShareNames { try checkRecords(probe) }
     }
 
     /// SDWebImage's by default.
@@ -73,14 +74,14 @@ public struct DirectoryStore: ImageStore {
     /// Opens a regular file and sets its access time, unless the file system or its permissions prevent that.
     public func open(named name: String) throws(StoreError) -> OpenFile? {
         openMarker?.refresh()
-        let file = try OpenFile(ifPresent: layout.path(named: name))
+        let file = try reading(name) { (path) throws(StoreError) in try OpenFile(ifPresent: path) }
         try file?.touch()
         return file
     }
 
     /// Opens a regular file; the access time also stays when it is read, provided that this process owns it.
     public func peek(named name: String) throws(StoreError) -> OpenFile? {
-        try OpenFile(peekingAt: layout.path(named: name))
+        try reading(name) { (path) throws(StoreError) in try OpenFile(peekingAt: path) }
     }
 
     /// When a file was created, which is shortly before it was stored; nil when it does not exist. On file systems that
@@ -115,8 +116,9 @@ public struct DirectoryStore: ImageStore {
         if let date = naming.modificationDate { try file.setModificationDate(date) }
         try file.synchronize(durability)
         guard isPermitted() else { return false }
-        try file.rename(to: layout.path(named: name))
-        if durability == .full { try Directory.synchronize(layout.directory) }
+        let path = layout.path(named: name)
+        if naming.mayShareNames { try claim(name, for: file) } else { try file.rename(to: path) }
+        if durability == .full { try Directory.synchronize(Self.parent(of: path)) }
         return true
     }
 

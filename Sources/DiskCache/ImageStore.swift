@@ -112,6 +112,7 @@ extension ImageStore {
 
     /// Whether the store itself has an image for `key`. Does not change access times.
     public func contains(_ key: CacheKey) throws(StoreError) -> Bool {
+        guard !naming.mayShareNames else { return try checked(peek(named: naming.fileName(of: key)), key) != nil }
         for name in names(of: key) where try size(named: name, isUse: false) != nil { return true }
         return false
     }
@@ -119,19 +120,29 @@ extension ImageStore {
     /// Opens the image for `key` and sets its access time to now; nil when neither the store nor a fallback has it.
     ///
     /// Access times in fallbacks do not change where this process owns the files or is root.
+    ///
+    /// - Throws: `StoreError`, `nameTaken` when the file has another key.
     public func open(_ key: CacheKey) throws(StoreError) -> OpenFile? {
         for name in names(of: key) {
-            if let file = try open(named: name) { return file }
+            if let file = try checked(open(named: name), key) { return file }
         }
         for fallback in fallbacks {
-            if let file = try fallback.peek(named: fallback.naming.fileName(of: key)) { return file }
+            let file = try fallback.peek(named: fallback.naming.fileName(of: key))
+            if let file = try fallback.checked(file, key) { return file }
         }
         return nil
+    }
+
+    /// `file`, after its key is compared where another key can have its name.
+    private func checked(_ file: OpenFile?, _ key: CacheKey) throws(StoreError) -> OpenFile? {
+        if naming.mayShareNames { try file?.check(isOf: key) }
+        return file
     }
 
     /// The size of the image for `key` in bytes, whose access time is set to now; nil when neither the store nor a
     /// fallback has it.
     public func use(_ key: CacheKey) throws(StoreError) -> Int? {
+        guard !naming.mayShareNames else { return try open(key)?.size }
         for name in names(of: key) {
             if let size = try size(named: name, isUse: true) { return size }
         }
@@ -146,7 +157,8 @@ extension ImageStore {
     public func commit(
         _ file: TemporaryFile, as key: CacheKey, if isPermitted: () -> Bool = { true }
     ) throws(StoreError) -> Bool {
-        try commit(file, named: naming.fileName(of: key), if: isPermitted)
+        if naming.mayShareNames { try file.setAttribute(keyAttribute, KeyRecord.bytes(of: key)) }
+        return try commit(file, named: naming.fileName(of: key), if: isPermitted)
     }
 
     /// Stores `bytes` as the image of `key`.
@@ -159,6 +171,7 @@ extension ImageStore {
     /// Deletes the image of `key`, also under names of earlier versions, and returns whether there was one.
     @discardableResult
     public func remove(_ key: CacheKey) throws(StoreError) -> Bool {
+        if naming.mayShareNames { _ = try contains(key) }
         var isRemoved = false
         for name in names(of: key) where try remove(named: name) { isRemoved = true }
         return isRemoved

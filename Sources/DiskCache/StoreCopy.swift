@@ -15,7 +15,7 @@ public struct StoreCopy: Sendable {
         case stray
     }
 
-    private static let attributes = ["larder.validators", extendedDataAttribute]
+    private static let attributes = ["larder.validators", extendedDataAttribute, keyAttribute]
 
     private let source: any ImageStore
     private let destination: any ImageStore
@@ -33,7 +33,8 @@ public struct StoreCopy: Sendable {
     /// - Parameter size: in bytes, as the source lists it.
     public func copy(_ name: String, size: Int) throws(StoreError) -> Outcome {
         // A bucket may list any name: `../x` would leave the directory of the destination.
-        guard name.isVisibleFileName, destination.naming.isFileName(name) else { return .stray }
+        let naming = destination.naming
+        guard naming.mayShareNames || name.isVisibleFileName, naming.isFileName(name) else { return .stray }
         if let there = try destination.size(named: name, isUse: false) {
             if there == size, let digest = try destination.digest(named: name),
                 try source.digest(named: name) == digest

@@ -34,6 +34,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case busy
         /// The file system does not support the operation.
         case unsupported
+        /// The file of this name has another key, or a directory has this name.
+        case nameTaken
         /// The clock of this machine differs too much from the store's.
         case clockSkewed
         /// A request to a store on another host did not reach it, failed there, or was one too many.

@@ -100,7 +100,7 @@ public struct FailureClassification: Sendable, Hashable {
     private static let larder: [FailureClassification] = {
         let final: [FailureCode] = [
             .addressRefused, .portRefused, .downgradeRefused, .robotsRefused, .notConfigured, .transformFailed,
-            .encodeFailed, .resultRefused, .bodyTooLarge, .pixelsExceeded, .edgeExceeded, .framesExceeded,
+            .encodeFailed, .nameTaken, .resultRefused, .bodyTooLarge, .pixelsExceeded, .edgeExceeded, .framesExceeded,
         ]
         let limits: [FailureCode] = [.memoryExceeded, .timeExceeded, .poison]
         return final.map { FailureClassification($0) }

@@ -121,6 +121,8 @@ public struct FailureCode: Sendable, Hashable {
     public static let encodeFailed = larder(402)
     /// A file could not be stored.
     public static let storeFailed = larder(403)
+    /// The template of the naming gives the image the file name of another one.
+    public static let nameTaken = larder(404)
     /// A worker's own fault: it lacks what every job needs.
     public static let localFault = larder(501)
     /// The database refused the result of an attempt.

@@ -111,6 +111,7 @@ package struct FailureAdvice {
         case 401, 402:
             FailureAdvice("A variant could not be made", "The original is stored. Compare the variant with the image.")
         case 403: FailureAdvice("A file could not be stored", "Check the space and the permissions of the cache.")
+        case 404: FailureAdvice("The file name belongs to another image", "Add {sha256} or {host} to the template.")
         case 501: FailureAdvice("A worker had a fault of its own", "larder health names it.")
         default: FailureAdvice("Larder error \(code)", "The message below says more.")
         }

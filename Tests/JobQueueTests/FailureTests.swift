@@ -31,7 +31,7 @@ struct FailureTests {
         + [101, 102, 103, 104].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }
         + [201, 202, 203, 204].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }
         + [205, 206].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: 30) }
-        + [401, 402].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }
+        + [401, 402, 404].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }
         + [403, 501].map { Rule(domain: "LarderErrorDomain", code: $0, retried: true, block: nil) }
         + [Rule(domain: "UnheardOfDomain", code: 1, retried: false, block: nil)]
 

@@ -10,6 +10,8 @@ struct BundleNames {
     private let queue: PostgresJobQueue
     private let naming: any CacheNaming
     private var pipelines: [Int: Pipeline] = [:]
+    /// The directories of the renamed files, where names are paths.
+    private var directories: Set<String> = []
 
     init(_ naming: any CacheNaming, _ queue: PostgresJobQueue) {
         self.naming = naming
@@ -18,7 +20,7 @@ struct BundleNames {
 
     /// The entry in the bundle.
     ///
-    /// - Throws: `VariantError` when the naming has no key for the variant, or gave its key to another file before:
+    /// - Throws: `VariantError` when the naming has no key for the variant, or gave its name to another file before:
     ///   there a variant's format and quality, for example, are no part of the key.
     mutating func rename(
         _ entry: ManifestEntry, of file: StoredFile, in record: StoredRecord
@@ -28,10 +30,22 @@ struct BundleNames {
             format: entry.format, width: entry.width, height: entry.height)
         renamed.placeholder = entry.placeholder
         if let first = sources[renamed.file], !first.utf8.elementsEqual(entry.file.utf8) {
-            throw VariantError(path: "$", message: "has the cache key of another image; give it a keySuffix")
+            throw VariantError(
+                path: "$", message: "has the file name of another image, \(renamed.file); give it a keySuffix")
         }
+        try claimDirectories(of: renamed.file)
         sources[renamed.file] = entry.file
         return renamed
+    }
+
+    /// - Throws: `VariantError` when a file would have the path of a directory.
+    private mutating func claimDirectories(of file: String) throws(VariantError) {
+        var parents: [String] = []
+        for index in file.indices where file[index] == "/" { parents.append(String(file[..<index])) }
+        guard !directories.contains(file), !parents.contains(where: { sources[$0] != nil }) else {
+            throw VariantError(path: "$", message: "has the path of another image's directory, \(file)")
+        }
+        directories.formUnion(parents)
     }
 
     private mutating func key(of file: StoredFile, in record: StoredRecord) async throws -> CacheKey {

@@ -18,16 +18,28 @@ extension Command {
             Files that the cache no longer has, or that differ from their record, are reported and left out; the exit code is
             then 1. With --naming the bundle has the keys and names of that library; a variant that it cannot make is reported
             and left out, too. Kingfisher reads the modification dates, which the archive and the directory have.
+            With --as yycache the output is a directory of YYCache, with one image for each URL.
             """,
-        examples: ["larder cache export --batch spring -o spring.tar.zst"],
+        examples: [
+            "larder cache export --batch spring -o spring.tar.zst",
+            "larder cache export --batch spring --as yycache --variant thumb -o images",
+        ],
         options: CachePlace.options + [
             Option("batch", .value("BATCH"), "the batch, by name or number"),
             Option("output", short: "o", .value("PATH"), "the bundle to write"),
             Option("manifest-only", "write only the manifest, to PATH or to standard output"),
+            Option("as", .value("FORMAT"), "bundle (default) or yycache"),
+            Option("variant", .value("NAME"), "with --as yycache: the variant by its name; default: the original"),
             Settings.databaseOption,
         ]
     ) { arguments in
         guard let name = try arguments.value("batch") else { throw CommandError.usage("cache export needs --batch") }
+        if try arguments.choice("as", of: ["bundle", "yycache"]) == "yycache" {
+            return try await exportYYCache(of: name, arguments)
+        }
+        guard try arguments.value("variant") == nil else {
+            throw CommandError.usage("cache export: --variant needs --as yycache")
+        }
         let isManifestOnly = arguments.flag("manifest-only")
         let output = try arguments.output(of: "cache export")
         guard output != nil || isManifestOnly else { throw CommandError.usage("cache export needs --output") }
@@ -102,6 +114,9 @@ extension Command {
         let permissions = try StoreOptions.permissions(arguments)
         let replaces = arguments.flag("replace")
         let layout = place.store is S3Store ? nil : try place.layout(of: "cache import")
+        guard !place.store.naming.mayShareNames else {
+            throw CommandError.usage("cache import: --naming cannot be a template")
+        }
         let report = try await place.disk.run { [given = place.store, layout] in
             var store = given
             if let layout {

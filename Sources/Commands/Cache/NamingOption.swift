@@ -8,7 +8,7 @@ enum NamingOption {
         Option(
             "naming", .value("NAMING"),
             "the image library whose names and keys the cache has: sdwebimage (default), "
-                + "kingfisher or nuke; docs/storage.md"),
+                + "kingfisher or nuke; or template:PATH; docs/storage.md"),
         Option(
             "url-rules", .value("RULES"),
             "the system whose rules make SDWebImage's keys: ios17 (default; iOS 17 to 26) or ios27; docs/sdwebimage.md"),
@@ -16,8 +16,23 @@ enum NamingOption {
 
     static func naming(_ arguments: Arguments) throws(CommandError) -> any CacheNaming {
         let sdWebImage = try sdWebImage(arguments)
-        return try arguments.choice("naming", of: CacheNamings.all.map(\.name))
+        if let text = try arguments.value("naming"), text.hasPrefix(TemplateNaming.prefix) {
+            return TemplateNaming(try template(String(text.dropFirst(TemplateNaming.prefix.count))))
+        }
+        return try arguments.choice("naming", of: CacheNamings.all.map(\.name) + [TemplateNaming.prefix + "PATH"])
             .flatMap { $0 == sdWebImage.name ? sdWebImage : CacheNamings.named($0) } ?? sdWebImage
+    }
+
+    private static func template(_ text: String) throws(CommandError) -> PathTemplate {
+        do throws(PathTemplateError) {
+            return try PathTemplate(text)
+        } catch {
+            var question = ""
+            if case .unknown(let word) = error {
+                question = NearestWord.question("{\(word)}", among: PathTemplate.placeholders.map { "{\($0)}" })
+            }
+            throw .usage("--naming: \(error)\(question)")
+        }
     }
 
     /// SDWebImage's naming, whatever `--naming` says.

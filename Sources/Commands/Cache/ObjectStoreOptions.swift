@@ -58,6 +58,9 @@ enum ObjectStoreOptions {
         naming: any CacheNaming = .sdWebImage, usesLocal: Bool, holdsNames: Bool? = nil,
         fallbacks: [any ImageStore] = []
     ) throws -> S3Store {
+        guard !naming.mayShareNames else {
+            throw CommandError.usage("--naming template: needs a directory as --cache; export from a bucket instead")
+        }
         var options = S3Store.Options()
         options.usesLocal = usesLocal
         options.holdsNames = holdsNames ?? usesLocal

@@ -15,7 +15,8 @@ protocol BundleWriter: ~Copyable {
 /// Writes a bundle's directory under a hidden name next to its destination, and renames it at the end. `deinit` deletes
 /// it unless it was renamed.
 struct BundleDirectoryWriter: BundleWriter, ~Copyable {
-    private let path: String
+    /// The hidden directory.
+    let path: String
     private let destination: String
 
     /// Also deletes what dead processes left next to `destination`.
@@ -46,6 +47,7 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
 
     func add(_ name: String, size: Int, date: Timestamp?, _ fill: Fill) throws(StoreError) {
         let path = path + "/" + name
+        try Directory.create(DirectoryStore.parent(of: path), durable: false, FilePermissions())
         let file = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL)
         let number = file.number
         try fill { (bytes) throws(StoreError) in try file.write(bytes, to: path) }
@@ -66,17 +68,19 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
 
     /// Deletes only what a writer can have created, and nothing behind a symbolic link.
     private static func delete(_ path: String) {
-        for files in CacheNamings.all.map({ path + "/" + BundleLayout.directory($0) }) {
+        for files in (CacheNamings.directories + YYCacheWriter.directories).map({ path + "/" + $0 }) {
             var status = stat()
             if lstat(files, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let held = try? HeldDirectory(files) {
+                var directories: [String] = []
                 try? DirectoryWalk(directory: files, includesHidden: true).visit { entry in
-                    _ = try? held.unlink(entry.path)
+                    if entry.isDirectory { directories.append(entry.path) } else { _ = try? held.unlink(entry.path) }
                     return true
                 }
+                for directory in directories.sorted(by: >) { try? held.rmdir(directory) }
                 rmdir(files)
             }
         }
-        unlink(path + "/" + BundleLayout.manifest)
+        for file in [BundleLayout.manifest] + YYCacheWriter.files { unlink(path + "/" + file) }
         rmdir(path)
     }
 }

@@ -9,7 +9,8 @@ public protocol CacheNaming: Sendable {
     func directory(of namespace: String) -> String
 
     /// The file names under which the image of `key` may exist. New files get the first one; the others are from
-    /// earlier versions of the library. Each is one path component of at most 255 bytes.
+    /// earlier versions of the library. Each is one path component of at most 255 bytes, or a relative path where
+    /// `mayShareNames` is true.
     func fileNames(of key: CacheKey) -> [String]
 
     /// Whether `name` can be the name of an image file.
@@ -32,6 +33,10 @@ public protocol CacheNaming: Sendable {
 
     /// The modification date that files must have for the library to read them; nil when it does not matter.
     var modificationDate: Timestamp? { get }
+
+    /// Whether two keys can have one file name. A directory store then records the key of each file and refuses another
+    /// one; other stores cannot be used.
+    var mayShareNames: Bool { get }
 }
 
 extension CacheNaming {
@@ -50,6 +55,9 @@ extension CacheNaming {
 
     /// Nil: dates do not matter.
     public var modificationDate: Timestamp? { nil }
+
+    /// False: a name has one key.
+    public var mayShareNames: Bool { false }
 }
 
 extension CacheNaming where Self == SDWebImageNaming {
@@ -64,4 +72,7 @@ public enum CacheNamings {
 
     /// The naming called `name`; nil when there is none.
     public static func named(_ name: String) -> (any CacheNaming)? { all.first { $0.name == name } }
+
+    /// The directories of every naming's namespace `default`.
+    static var directories: [String] { all.map { $0.directory(of: "default") } + [TemplateNaming.defaultDirectory] }
 }

@@ -77,9 +77,8 @@ public struct NukeNaming: CacheNaming {
             return "com.github.kean/nuke/rounded_corners?radius=\(radius)"
         // `Processing/ImageProcessors+GaussianBlur.swift:42`.
         case .blur(let radius):
-            guard radius >= 0, let half = Int(exactly: radius / 2) else {
-                throw refusal("its radius, half of this, is whole")
-            }
+            // A radius of 0 or less changes nothing, as in Larder.
+            guard let half = Int(exactly: radius / 2) else { throw refusal("its radius, half of this, is whole") }
             return "com.github.kean/nuke/gaussian_blur?radius=\(half)"
         // `Processing/ImageProcessors+CoreImage.swift:51`, which has one parenthesis too many.
         case .filter(let filter):

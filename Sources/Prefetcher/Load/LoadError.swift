@@ -56,7 +56,8 @@ public struct LoadError: Error, Sendable {
     }
 
     init(_ error: StoreError, stage: Stage) {
-        self.init(stage, error.isLocal ? .localFault : .storeFailed, error.description)
+        let code: FailureCode = error.code == .nameTaken ? .nameTaken : .storeFailed
+        self.init(stage, error.isLocal ? .localFault : code, error.description)
     }
 
     /// SDWebImage 5.21.5, SDWebImageErrorCancelled.

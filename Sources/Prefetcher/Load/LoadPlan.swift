@@ -126,11 +126,12 @@ struct LoadPlan: Sendable {
     }
 
     /// The keys of the variants. A naming may give two variants one key that have two in SDWebImage's; the second has
-    /// none then.
+    /// none then, as has a variant with the file name of the original or of another variant.
     private static func entries(
         _ plans: [VariantPlans.Plan], of key: CacheKey?, _ naming: any CacheNaming
     ) -> [Entry] {
         var seen: Set<CacheKey> = []
+        var names = Set(naming.mayShareNames ? [key.map(naming.fileName)].compactMap(\.self) : [])
         return plans.map { plan in
             var refusal = "this URL and these transformers make no cache key"
             var found: CacheKey?
@@ -141,6 +142,10 @@ struct LoadPlan: Sendable {
             if let same = found, !seen.insert(same).inserted {
                 found = nil
                 refusal = "another variant has the same cache key; give one a keySuffix"
+            }
+            if naming.mayShareNames, let name = found.map(naming.fileName), !names.insert(name).inserted {
+                found = nil
+                refusal = "another variant or the original has the file name \(name); add {variant} to the template"
             }
             return Entry(variant: plan.variant, key: found, refusal: refusal, recipe: plan.recipe)
         }

@@ -1,0 +1,77 @@
+import CommandLine
+import Concurrency
+import DiskCache
+import ImageModel
+import JobQueue
+import Reports
+import Terminal
+
+/// Writes what a batch stored of one variant as a YYCache. Each image has the key of its original, as YYWebImage stores
+/// the result of a transform under the URL's key.
+struct YYCacheExport {
+    let queue: PostgresJobQueue
+    let place: CachePlace
+    /// Nil for the original.
+    let variant: String?
+
+    struct Counts {
+        /// The number of images in the YYCache.
+        var stored = 0
+        /// The number of images that the cache no longer has.
+        var missing = 0
+    }
+
+    /// - Throws: errors of the queue, a `CommandError` when there is no image, and `StoreError`, `exists` when `output`
+    ///   exists.
+    func write(_ batch: Int64, to output: String) async throws -> Counts {
+        var files: [(key: CacheKey, name: String)] = []
+        var seen: Set<CacheKey> = []
+        for try await record in BatchRecords(of: batch, in: queue) {
+            guard let file = record.stored.first(where: { $0.name == variant && $0.path != nil }) else { continue }
+            let key = CacheKey(record.stored.first { $0.name == nil }?.key ?? record.url)
+            guard seen.insert(key).inserted else { continue }
+            files.append((key, place.store.naming.fileName(of: CacheKey(file.key))))
+        }
+        guard !files.isEmpty else {
+            throw CommandError.larder(
+                .file, "the batch has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")
+        }
+        return try await place.disk.run { [store = place.store, files] () throws(StoreError) in
+            let writer = try YYCacheWriter(output)
+            var counts = Counts()
+            for (key, name) in files {
+                guard let file = try store.peek(named: name), file.size > 0 else {
+                    counts.missing += 1
+                    Console.note("larder: no longer in the cache: \(ShownURL.masked(key.text))")
+                    continue
+                }
+                try writer.add(file, as: key)
+                counts.stored += 1
+            }
+            try writer.finish()
+            return counts
+        }
+    }
+}
+
+extension Command {
+    /// `cache export --as yycache`.
+    static func exportYYCache(of name: String, _ arguments: Arguments) async throws -> ExitCode {
+        guard let output = try arguments.value("output"), output != OutputFile.standard else {
+            throw CommandError.usage("cache export --as yycache needs --output with a directory")
+        }
+        guard !arguments.flag("manifest-only") else {
+            throw CommandError.usage("cache export --as yycache has no --manifest-only")
+        }
+        let place = try CachePlace(ofExisting: arguments)
+        let queue = try await Settings(arguments).openQueue()
+        let variant = try arguments.value("variant")
+        let export = YYCacheExport(queue: queue, place: place, variant: variant)
+        let counts = try await export.write(try await queue.id(ofBatch: name), to: output)
+        try Console.show(
+            ["stored": counts.stored, "missing": counts.missing], arguments,
+            "\(counts.stored.counted("image"))"
+                + (counts.missing > 0 ? "; \(counts.missing) no longer in the cache" : ""))
+        return counts.missing == 0 ? .done : .failed
+    }
+}

@@ -1,0 +1,75 @@
+private import CSQLite
+import Glibc
+
+/// The database of a YYCache. Source: YYCache 1.0.4, `YYKVStorage`, `_dbInitialize` and `_dbSaveWithKey:`.
+struct YYCacheManifest: ~Copyable {
+    private static let schema = """
+        create table manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
+        last_access_time integer, extended_data blob, primary key(key));
+        create index last_access_time_idx on manifest(last_access_time);
+        begin;
+        """
+    private static let insertion = """
+        insert into manifest (key, filename, size, inline_data, modification_time, last_access_time) \
+        values (?1, ?2, ?3, ?4, ?5, ?5)
+        """
+
+    private let path: String
+    private let database: OpaquePointer
+
+    /// Creates the file.
+    init(_ path: String) throws(StoreError) {
+        var database: OpaquePointer?
+        var result = sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+        if result == SQLITE_OK { result = sqlite3_exec(database, Self.schema, nil, nil, nil) }
+        guard result == SQLITE_OK, let database else {
+            let failure = Self.failure(result, database, path)
+            sqlite3_close_v2(database)
+            throw failure
+        }
+        self.path = path
+        self.database = database
+    }
+
+    deinit { sqlite3_close_v2(database) }
+
+    /// Adds an image.
+    ///
+    /// - Parameters:
+    ///   - file: its name in `data`; empty for an inline image.
+    ///   - inline: its bytes; nil for one in a file.
+    func add(_ key: String, file: String, size: Int, inline: [UInt8]?, date: Timestamp) throws(StoreError) {
+        var statement: OpaquePointer?
+        try check(sqlite3_prepare_v2(database, Self.insertion, -1, &statement, nil))
+        defer { sqlite3_finalize(statement) }
+        try check(sqlite3_bind_int64(statement, 3, Int64(size)))
+        try check(sqlite3_bind_int64(statement, 5, Int64(date.seconds)))
+        // SQLite reads the three buffers until the statement is finished.
+        let result = key.withCString { key in
+            file.withCString { file in
+                (inline ?? []).withUnsafeBytes { bytes in
+                    sqlite3_bind_text(statement, 1, key, -1, nil)
+                    // YYKVStorage writes NULL for the name of an inline image.
+                    if inline == nil { sqlite3_bind_text(statement, 2, file, -1, nil) }
+                    if inline != nil { sqlite3_bind_blob(statement, 4, bytes.baseAddress, Int32(bytes.count), nil) }
+                    return sqlite3_step(statement)
+                }
+            }
+        }
+        guard result == SQLITE_DONE else { throw Self.failure(result, database, path) }
+    }
+
+    /// Commits what was added.
+    func finish() throws(StoreError) { try check(sqlite3_exec(database, "commit", nil, nil, nil)) }
+
+    private func check(_ result: Int32) throws(StoreError) {
+        guard result == SQLITE_OK else { throw Self.failure(result, database, path) }
+    }
+
+    private static func failure(_ result: Int32, _ database: OpaquePointer?, _ path: String) -> StoreError {
+        let number = database.map(sqlite3_system_errno) ?? 0
+        if number != 0 { return StoreError("pwrite", path, number: number) }
+        let code: StoreError.Code = result == SQLITE_FULL ? .diskFull : .inputOutput
+        return StoreError(code, "write", path, cause: String(cString: sqlite3_errstr(result)))
+    }
+}
