@@ -80,7 +80,8 @@ struct PrintedCommandTests {
             ["run", "--grace", "50ms", "--allow-address", "127.0.0.0/8", "--allow-port", "\(scene.origin.port)"] + urls)
         run.environment = closed(scene)
         let running = try run.start()
-        await scene.origin.waitForRequests("/1")
+        // Which URLs come first is not determined.
+        #expect(await running.reaches { _ in !scene.origin.requests.isEmpty })
         running.signal(SIGINT)
         let stopped = await running.outcome()
         let printed = try command(after: "30 items left; this continues: ", in: stopped)

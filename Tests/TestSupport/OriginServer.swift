@@ -13,8 +13,6 @@ package final class OriginServer: Sendable {
         var accepted = 0
         var maximumConnections = 0
         var gates: [OriginGate] = []
-        var waiters: [(count: Int, target: String, continuation: CheckedContinuation<Void, Never>)] = []
-        var leaveWaiters: [CheckedContinuation<Void, Never>] = []
         var poured = 0
         var stopped = false
         var isListening = true
@@ -78,28 +76,14 @@ package final class OriginServer: Sendable {
     /// All connections so far.
     package var acceptedConnections: Int { core.state.withLock { $0.accepted } }
 
-    /// Returns once `target` has got `count` requests.
+    /// Returns once `target` has got `count` requests, or the test's time is over: what it expects then fails.
     package func waitForRequests(_ target: String, count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = core.state.withLock { state in
-                if state.requests.filter({ $0.target == target }).count >= count { return true }
-                state.waiters.append((count, target, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+        _ = await reached { core.state.withLock { $0.requests.count { $0.target == target } } >= count }
     }
 
-    /// Returns once no connection is open.
+    /// Returns once no connection is open, or the test's time is over.
     package func waitForLeave() async {
-        await withCheckedContinuation { continuation in
-            let isEmpty = core.state.withLock { state in
-                if state.connections.isEmpty { return true }
-                state.leaveWaiters.append(continuation)
-                return false
-            }
-            if isEmpty { continuation.resume() }
-        }
+        _ = await reached { core.state.withLock { $0.connections.isEmpty } }
     }
 
     /// How many bytes the step `pour` has sent.
@@ -142,13 +126,8 @@ package final class OriginServer: Sendable {
             startThread {
                 serve(core, connection, number)
                 // Out of the set first: a number that is closed may be another connection's the next moment.
-                let woken = core.state.withLock { state in
-                    state.connections.remove(connection)
-                    defer { if state.connections.isEmpty { state.leaveWaiters = [] } }
-                    return state.connections.isEmpty ? state.leaveWaiters : []
-                }
+                core.state.withLock { _ = $0.connections.remove(connection) }
                 close(connection)
-                for continuation in woken { continuation.resume() }
             }
         }
     }
@@ -156,17 +135,13 @@ package final class OriginServer: Sendable {
     private static func serve(_ core: Core, _ connection: Int32, _ number: Int) {
         var buffer: [UInt8] = []
         while let request = readRequest(connection, number, &buffer) {
-            let (reply, woken) = core.state.withLock { state in
+            let reply = core.state.withLock { state in
                 state.requests.append(request)
-                let seen = state.requests.filter { $0.target == request.target }.count
-                let woken = state.waiters.filter { $0.target == request.target && $0.count <= seen }
-                state.waiters.removeAll { $0.target == request.target && $0.count <= seen }
                 var replies = state.replies[request.target] ?? [.status(404)]
                 let reply = replies.count > 1 ? replies.removeFirst() : replies[0]
                 state.replies[request.target] = replies
-                return (reply, woken.map(\.continuation))
+                return reply
             }
-            for continuation in woken { continuation.resume() }
             for step in reply.steps where !perform(step, connection, core) { return }
             if !reply.keepsConnection { return }
         }
