@@ -206,7 +206,7 @@ let package = Package(
             name: "LarderTests",
             dependencies: [
                 "Commands", "Dashboard", "Reports", "HTTPServer", "CommandLine", "Terminal", "Lab", "Concurrency",
-                "JobQueue", "EmbeddedPostgres", "ImageModel", "TestSupport", "larder", "larder-lab",
+                "JobQueue", "EmbeddedPostgres", "Prefetcher", "ImageModel", "TestSupport", "larder", "larder-lab",
             ],
             swiftSettings: strict),
     ],

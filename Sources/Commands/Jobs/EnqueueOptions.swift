@@ -61,7 +61,9 @@ struct EnqueueOptions {
     let appURLs: AppURLs
 
     init(_ arguments: Arguments) throws {
-        let lists = try arguments.list("from").map { $0 == "-" ? "standard input" : PrintableText.text($0) }
+        let lists = try (arguments.list("from") + arguments.list("from-directory")).map {
+            $0 == "-" ? "standard input" : PrintableText.text($0)
+        }
         origin = lists.isEmpty ? "the arguments" : lists.joined(separator: " and ")
         var request = EnqueueRequest(urls: [], batch: try arguments.value("batch"))
         if let name = request.batch { try Self.check(batch: name) }

@@ -85,6 +85,19 @@ struct LineReader: ~Copyable {
         }
     }
 
+    /// Up to 4 KiB of what is next, which stays unread.
+    mutating func beginning() async throws(CommandError) -> [UInt8] {
+        while !ended && buffer.count - start < 4_096 { try await fill() }
+        return Array(buffer[start...].prefix(4_096))
+    }
+
+    /// The next bytes as they are, whatever lines they have; empty at the end.
+    mutating func nextBlock() async throws(CommandError) -> [UInt8] {
+        if start == buffer.count && !ended { try await fill() }
+        defer { start = buffer.count }
+        return Array(buffer[start...])
+    }
+
     private mutating func fill() async throws(CommandError) {
         let input = input
         let more: [UInt8]

@@ -5,19 +5,27 @@ import ObjectStore
 import Terminal
 import Worker
 
-/// The URLs of a command, read in chunks: the operands, then the lists of `--from`, one after the other.
+/// The URLs of a command, read in chunks: the operands, then the lists of `--from`, one after the other, then the files
+/// of `--from-directory`.
 struct URLSource {
     /// The most distinct settings in a chunk, because each costs a call of the database.
     private static let mostSettings = 100
 
+    private enum Place {
+        case list(String)
+        case directory(String)
+    }
+
     private var operands: ArraySlice<[UInt8]>
-    private var paths: ArraySlice<String>
+    private var places: ArraySlice<Place>
+    private let patterns: [String]
     private let format: ListFormat?
     private let stop: ShutdownRequest
     private let bad: BadLines
     /// The options that name an object store; nil without lists.
     private let arguments: Arguments?
     private var reader: ListReader?
+    private var directory: DirectoryReader?
     /// What `init` has read.
     private var ahead: ArraySlice<ListItem> = []
     /// The list that is read; nil for operands alone.
@@ -26,11 +34,18 @@ struct URLSource {
     static let options = [
         Option(
             "from", .values("FILE"),
-            "read more URLs from a list: lines, CSV, TSV or JSON lines, also gzip or zstd; - is standard input, and "
-                + "s3://BUCKET/KEY an object"),
+            "read more URLs from a list: lines, CSV, TSV, JSON lines, a sitemap, RSS, Atom or a JSON Feed, also gzip or "
+                + "zstd; - is standard input, and s3://BUCKET/KEY an object"),
         Option(
             "format", .value("FORMAT"),
-            "the format of the lists: lines, csv, tsv or jsonl; default: by the name, else by the first line"),
+            "the format of the lists: \(ListFormat.allCases.map(\.rawValue).joined(separator: ", ")); default: by the "
+                + "name, else by the beginning"),
+        Option(
+            "from-directory", .values("DIR"),
+            "read the images below a directory, as file: URLs; no link is followed; docs/commands.md"),
+        Option(
+            "glob", .values("PATTERN"),
+            "take files that match of --from-directory, in place of usual names of images; with / for the whole path"),
     ]
 
     /// Reads the first chunk, so that an unreadable list is an error before a batch is opened for it.
@@ -41,20 +56,30 @@ struct URLSource {
         _ arguments: Arguments, command: String, skipping count: Int = 0, bad: BadLines, until stop: ShutdownRequest
     ) async throws(CommandError) {
         let lists = try arguments.list("from")
-        guard !lists.isEmpty || !arguments.operandBytes.isEmpty else {
-            throw .usage("\(command): URLs or --from are required")
+        let directories = try arguments.list("from-directory")
+        guard !lists.isEmpty || !directories.isEmpty || !arguments.operandBytes.isEmpty else {
+            throw .usage("\(command): URLs, --from or --from-directory are required")
+        }
+        patterns = try arguments.list("glob")
+        guard patterns.isEmpty || !directories.isEmpty else {
+            throw .usage("\(arguments.label("glob")): only the files of --from-directory have names to match")
         }
         let urls = arguments.operandBytes.dropFirst(count)
         // Among others an empty URL is a failed item, as in a list.
-        guard !lists.isEmpty || urls.isEmpty || urls.contains(where: { !$0.isEmpty }) else {
+        guard !lists.isEmpty || !directories.isEmpty || urls.isEmpty || urls.contains(where: { !$0.isEmpty }) else {
             throw .usage("\(command): the URL is empty")
         }
         guard !urls.contains(Array("-".utf8)) else {
             throw .usage("\(command): '-' is not a URL; '--from -' reads standard input")
         }
+        for url in urls { try LocalPath.refuse(url, command) }
         guard lists.count(where: { $0 == "-" }) <= 1 else { throw .usage("\(command): --from - can be given once") }
         for path in lists where path != "-" && !BucketAddress.isBucket(path) {
             guard access(path, R_OK) == 0 else { throw .file("read", path) }
+            guard !LocalPath.isDirectory(path) else {
+                throw .larder(
+                    .file, "cannot read \(path): Is a directory; --from-directory takes the images below it")
+            }
         }
         let format = try arguments.choice("format", of: ListFormat.allCases.map(\.rawValue))
         self.format = format.flatMap(ListFormat.init(rawValue:))
@@ -62,14 +87,15 @@ struct URLSource {
         self.arguments = arguments
         self.stop = stop
         operands = urls
-        paths = lists[...]
+        places = (lists.map(Place.list) + directories.map(Place.directory))[...]
         try await openNext()
         ahead = try await next(EnqueueRequest.maxURLs)[...]
     }
 
     init() {
         operands = []
-        paths = []
+        places = []
+        patterns = []
         format = .lines
         stop = ShutdownRequest()
         bad = BadLines(json: false)
@@ -84,21 +110,28 @@ struct URLSource {
     }
 
     /// Whether a signal ended the current list.
-    var wasStopped: Bool { reader?.wasStopped == true }
+    var wasStopped: Bool { reader?.wasStopped ?? directory?.wasStopped ?? false }
 
     /// The number of the line that was read last.
-    var line: Int { reader?.line ?? 0 }
+    var line: Int { reader?.line ?? directory?.line ?? 0 }
 
     /// Goes on to the next list; false when there is none.
     mutating func advance() async throws(CommandError) -> Bool {
-        guard !paths.isEmpty else { return false }
+        guard !places.isEmpty else { return false }
         try await openNext()
         return true
     }
 
     private mutating func openNext() async throws(CommandError) {
-        guard let path = paths.popFirst() else { return }
+        guard let place = places.popFirst() else { return }
         let stop = stop
+        (reader, directory) = (nil, nil)
+        guard case .list(let path) = place else {
+            guard case .directory(let path) = place else { return }
+            directory = try await DirectoryReader(path, patterns: patterns) { stop.urgency != .none }
+            list = path
+            return
+        }
         if let arguments, BucketAddress.isBucket(path) {
             // Whole, so that a slow consumer holds no connection.
             let file = try await ObjectStoreOptions.download(path, of: "from", arguments)
@@ -123,7 +156,7 @@ struct URLSource {
                 chunk.append(ListItem(url: String(decoding: operand, as: UTF8.self)))
                 continue
             }
-            let read = try await reader?.next()
+            let read = if let reader { try await reader.next() } else { await directory?.next() }
             for note in reader?.takeNotes() ?? [] {
                 Console.note("larder: \(list == "-" ? "standard input" : list ?? ""): \(note)")
             }

@@ -10,11 +10,11 @@ enum AllowedPaths {
     static let option = Option(
         "allow-path", .values("DIR"), "allow file: URLs below a directory; links below it are not followed")
 
-    /// The source of the options.
+    /// The source of the options. `run` itself reads the files that `--from-directory` enqueues.
     ///
     /// - Throws: wrong usage for a path that is not a directory.
     static func source(_ arguments: Arguments, _ limits: FetchLimits) throws(CommandError) -> FileSource {
-        let paths = try arguments.list(option.name)
+        let paths = try arguments.list(option.name) + arguments.list("from-directory")
         do throws(StoreError) {
             return try FileSource(directories: paths, limit: limits.body)
         } catch {

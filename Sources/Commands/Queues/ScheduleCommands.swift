@@ -60,9 +60,11 @@ extension Command {
         var request = options.template
         request.freshFor = try arguments.duration("fresh-for")
         request.spec = options.adHoc?.canonicalJSON
-        let hasURLs = try arguments.operandBytes.count > 1 || !arguments.list("from").isEmpty
+        let hasURLs =
+            try arguments.operandBytes.count > 1 || !arguments.list("from").isEmpty
+            || !arguments.list("from-directory").isEmpty
         guard hasURLs != (query != nil) else {
-            throw CommandError.usage("schedule set: either --query or URLs and --from are required")
+            throw CommandError.usage("schedule set: either --query or URLs, --from and --from-directory are required")
         }
         guard hasURLs || !arguments.flag(AppURLs.option.name) else {
             throw CommandError.usage("schedule set: --escape-urls does not apply to the rows of --query")

@@ -1,7 +1,7 @@
 import Glibc
 
 /// An open directory, closed by `deinit`.
-struct DirectoryStream: ~Copyable {
+package struct DirectoryStream: ~Copyable {
     private let stream: OpaquePointer
     private let path: String
 
@@ -11,6 +11,11 @@ struct DirectoryStream: ~Copyable {
     init?(ifPresent path: String, following: Bool) throws(StoreError) {
         let number = retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (following ? 0 : O_NOFOLLOW)) }
         if number < 0 && errno == ENOENT { return nil }
+        try self.init(number, path)
+    }
+
+    /// Takes over an open descriptor, or the -1 and errno of a call that opens one.
+    package init(_ number: Int32, _ path: String) throws(StoreError) {
         guard number >= 0 else { throw StoreError("open", path) }
         guard let stream = fdopendir(number) else {
             let code = errno
@@ -24,10 +29,10 @@ struct DirectoryStream: ~Copyable {
     deinit { closedir(stream) }
 
     /// For calls such as `fstatat`.
-    var descriptor: Int32 { dirfd(stream) }
+    package var descriptor: Int32 { dirfd(stream) }
 
     /// Calls `body` with the next name other than `.` and `..`; nil at the end. The pointer is valid during the call.
-    mutating func next<Value>(
+    package mutating func next<Value>(
         _ body: (UnsafePointer<CChar>) throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {
         while true {

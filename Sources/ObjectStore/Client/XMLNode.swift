@@ -1,6 +1,4 @@
-private import CExpat
-
-/// An element of a parsed XML document. The corresponding C library is expat, which bounds the expansion of entities.
+/// An element of a parsed XML document.
 package struct XMLNode: Sendable {
     private static let maximumDepth = 32
 
@@ -13,20 +11,25 @@ package struct XMLNode: Sendable {
 
     /// Parses a document; nil when it is malformed or nested deeper than 32 elements.
     package init?(_ document: [UInt8]) {
-        let builder = Builder()
-        guard let parser = XML_ParserCreate("UTF-8") else { return nil }
-        defer { XML_ParserFree(parser) }
-        XML_SetUserData(parser, Unmanaged.passUnretained(builder).toOpaque())
-        XML_SetElementHandler(
-            parser, { context, name, _ in XMLNode.builder(context)?.start(name) },
-            { context, _ in XMLNode.builder(context)?.end() })
-        XML_SetCharacterDataHandler(
-            parser, { context, bytes, count in XMLNode.builder(context)?.characters(bytes, Int(count)) })
-        let status = document.withUnsafeBytes { bytes in
-            XML_Parse(parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), 1)
+        var open: [XMLNode] = []
+        var root: XMLNode?
+        let parser = XMLEvents { event in
+            switch event {
+            case .start(let name, _):
+                guard open.count < Self.maximumDepth else { return false }
+                open.append(XMLNode(name: String(name.split(separator: ":").last ?? "")))
+            case .text(let text):
+                if !open.isEmpty { open[open.count - 1].text += text }
+            case .end:
+                guard let node = open.popLast() else { return false }
+                if open.isEmpty { root = node } else { open[open.count - 1].children.append(node) }
+            }
+            return true
         }
-        guard status == XML_STATUS_OK, let root = builder.root else { return nil }
-        self = root
+        guard let events = parser, (try? events.parse(document, isLast: true)) == true, let result = root else {
+            return nil
+        }
+        self = result
     }
 
     private init(name: String) { self.name = name }
@@ -36,31 +39,4 @@ package struct XMLNode: Sendable {
 
     /// The children of this name.
     package func all(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
-
-    private static func builder(_ context: UnsafeMutableRawPointer?) -> Builder? {
-        context.map { Unmanaged<Builder>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    private final class Builder {
-        private var open: [XMLNode] = []
-        private(set) var root: XMLNode?
-        private var isTooDeep = false
-
-        func start(_ name: UnsafePointer<CChar>?) {
-            let name = name.map { String(cString: $0) } ?? ""
-            isTooDeep = isTooDeep || open.count == XMLNode.maximumDepth
-            if !isTooDeep { open.append(XMLNode(name: String(name.split(separator: ":").last ?? ""))) }
-        }
-
-        func characters(_ bytes: UnsafePointer<CChar>?, _ count: Int) {
-            guard !open.isEmpty else { return }
-            let bytes = UnsafeRawBufferPointer(start: bytes, count: count)
-            open[open.count - 1].text += String(decoding: bytes, as: UTF8.self)
-        }
-
-        func end() {
-            guard !isTooDeep, let node = open.popLast() else { return }
-            if open.isEmpty { root = node } else { open[open.count - 1].children.append(node) }
-        }
-    }
 }

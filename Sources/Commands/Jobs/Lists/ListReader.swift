@@ -12,6 +12,9 @@ final class ListReader {
     private var parser = CSVParser(delimiter: UInt8(ascii: ","))
     /// Nil before the first record of a table.
     private var columns: [ListColumn?]?
+    /// Reads the list when it is one document.
+    private var feed: FeedReader?
+    private var isBegun = false
     private var misspelt = MisspeltColumns()
     /// Lines that an unfinished record has swallowed and that are to be read again, with their numbers.
     private var again: [(number: Int, text: ArraySlice<UInt8>)] = []
@@ -25,20 +28,22 @@ final class ListReader {
         self.name = name ?? path
         self.format = format
         lines = try LineReader(path, of: self.name, isText: true, isStopped: isStopped)
-        if let format { begin(format) }
+        if let format, !format.isDocument { begin(format) }
     }
 
     /// Whether the list ended because it was stopped.
     var wasStopped: Bool { lines.wasStopped }
 
     /// The number of the line that was read last.
-    var line: Int { again.first.map { $0.number - 1 } ?? lines.number }
+    var line: Int { feed?.line ?? again.first.map { $0.number - 1 } ?? lines.number }
 
     /// What is to be said about the names of columns since the last call.
     func takeNotes() -> [String] { misspelt.take() }
 
     /// The next item, or a line that is none; nil at the end.
     func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
+        if !isBegun { try await begin() }
+        if let feed { return try await feed.next(of: &lines).map { .success($0) } }
         while let (number, text) = try await nextLine() {
             let trimmed = text.trimmed
             if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
@@ -53,15 +58,36 @@ final class ListReader {
                 } catch {
                     return .failure(error)
                 }
-            case .lines, nil:
+            default:
                 return .success(ListItem(url: String(decoding: trimmed, as: UTF8.self), line: number))
             }
         }
         return nil
     }
 
+    /// Finds out whether the list is one document.
+    private func begin() async throws(CommandError) {
+        isBegun = true
+        if let format {
+            if format.isDocument { feed = FeedReader(name, format) }
+            return
+        }
+        guard ListFormat.named(name) == nil else { return }
+        let text = String(decoding: try await lines.beginning(), as: UTF8.self).drop(while: \.isWhitespace)
+        if text.first == "<" {
+            let start = text.prefix(20).lowercased()
+            guard !start.hasPrefix("<!doctype html"), !start.hasPrefix("<html") else {
+                throw .larder(.badLine, "\(name == "-" ? "standard input" : name): \(FeedParser.html)")
+            }
+            feed = FeedReader(name, nil)
+        } else if text.first == "{", text.contains("\"version\""), text.contains("jsonfeed.org") {
+            feed = FeedReader(name, .jsonfeed)
+        }
+    }
+
     private func begin(_ format: ListFormat) {
         self.format = format
+        isBegun = true
         if format == .tsv { parser = CSVParser(delimiter: UInt8(ascii: "\t")) }
     }
 

@@ -57,8 +57,10 @@ final class WorkerHint: Sendable {
 
     /// `larder work --drain` with the options of this command, and those that failures need.
     var work: NextCommand {
-        NextCommand(
-            "work", ["--drain"], repeating: arguments, only: Self.workNames, with: state.withLock { $0.needed })
+        var needed = state.withLock { $0.needed }
+        // The files of `run --from-directory` are open to that command without --allow-path.
+        needed.add(((try? arguments.list("from-directory")) ?? []).map { .path($0) })
+        return NextCommand("work", ["--drain"], repeating: arguments, only: Self.workNames, with: needed)
     }
 
     /// The command that makes the failed images of a `run`: the same one, or without the lists and URLs to repeat,

@@ -1,0 +1,51 @@
+import Concurrency
+import DiskCache
+import Glibc
+import Prefetcher
+import Terminal
+
+/// Reads the images below a directory as items with `file:` URLs.
+final class DirectoryReader {
+    private static let portion = 1_000
+
+    private let walk: Locked<DirectoryWalk>
+    private let thread: ThreadPool
+    private let isStopped: @Sendable () -> Bool
+    private var ahead: ArraySlice<DirectoryWalk.Found> = []
+    /// Whether the walk ended because it was stopped.
+    private(set) var wasStopped = false
+    /// How many files and unreadable directories were read.
+    private(set) var line = 0
+
+    /// - Throws: `CommandError` when the directory cannot be read.
+    init(
+        _ path: String, patterns: [String], isStopped: @escaping @Sendable () -> Bool
+    ) async throws(CommandError) {
+        self.isStopped = isStopped
+        let thread = ThreadPool(name: "directory", threads: 1)
+        self.thread = thread
+        do throws(StoreError) {
+            let begun = try await thread.run { () throws(StoreError) in try DirectoryWalk(path, patterns: patterns) }
+            walk = Locked(begun)
+        } catch {
+            throw .usage("--from-directory: cannot open '\(path)': \(String(cString: strerror(error.number)))")
+        }
+    }
+
+    /// The next item, or a directory that cannot be read; nil at the end.
+    func next() async -> Result<ListItem, BadLine>? {
+        if ahead.isEmpty {
+            wasStopped = isStopped()
+            guard !wasStopped else { return nil }
+            let found = await thread.run { [walk] in walk.withLock { $0.next(Self.portion) } }
+            ahead = found[...]
+        }
+        guard let found = ahead.popFirst() else { return nil }
+        line += 1
+        switch found {
+        case .file(let path): return .success(ListItem(url: FileURL.text(path), line: line))
+        case .unreadable(let path, let reason):
+            return .failure(BadLine(line: line, message: "\(String(decoding: path, as: UTF8.self)): \(reason)"))
+        }
+    }
+}

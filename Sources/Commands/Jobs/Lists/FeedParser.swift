@@ -1,0 +1,109 @@
+import ObjectStore
+import Reports
+import Terminal
+
+/// Finds the images of a sitemap, an RSS feed or an Atom feed, piece by piece.
+///
+/// | Document | Images |
+/// |---|---|
+/// | sitemap | `image:loc` of each page, or the `loc` of a page without images if `ImageName` recognises it |
+/// | RSS, Atom | `enclosure`, `media:content`, `link rel="enclosure"`: of an image type, or recognised without a type |
+final class FeedParser {
+    /// The longest URL in bytes; the queue refuses a longer one than 8,192.
+    private static let longest = 16_384
+    private static let roots: [String: ListFormat] = ["urlset": .sitemap, "rss": .rss, "RDF": .rss, "feed": .atom]
+
+    private let expected: ListFormat?
+    private var format: ListFormat?
+    private var events: XMLEvents?
+    /// The names of the open elements, without prefixes.
+    private var open: [String] = []
+    private var text = ""
+    /// Of the current page of a sitemap.
+    private var page: String?
+    private var hasImages = false
+    private var items: [ListItem] = []
+    private var refusal: String?
+
+    /// - Parameter expected: nil for any of the formats.
+    init(_ expected: ListFormat?) { self.expected = expected }
+
+    /// The images that end in the next piece.
+    ///
+    /// - Throws: `BadLine` for a document that is malformed or none of the formats.
+    func parse(_ piece: [UInt8], isLast: Bool) throws(BadLine) -> [ListItem] {
+        if events == nil { events = XMLEvents { [unowned self] in handle($0) } }
+        guard let events else { throw BadLine(line: 1, message: "no memory to parse it") }
+        do throws(XMLEvents.Fault) { _ = try events.parse(piece, isLast: isLast) } catch {
+            throw BadLine(line: error.line, message: "malformed XML: \(error.message)")
+        }
+        if let refusal { throw BadLine(line: events.line, message: refusal) }
+        defer { items = [] }
+        return items
+    }
+
+    private func handle(_ event: XMLEvents.Event) -> Bool {
+        switch event {
+        case .start(let name, let attributes):
+            let local = String(name.split(separator: ":").last ?? "")
+            guard !open.isEmpty || begin(local) else { return false }
+            open.append(local)
+            text = ""
+            if format == .sitemap { startOfSitemap(local) } else { startOfFeed(local, attributes) }
+        case .text(let more):
+            if open.last == "loc", text.utf8.count < Self.longest { text += more }
+        case .end:
+            if format == .sitemap { endOfSitemap() }
+            open.removeLast()
+        }
+        return true
+    }
+
+    private func begin(_ root: String) -> Bool {
+        format = Self.roots[root]
+        if let format, expected == nil || expected == format { return true }
+        switch (format, root.lowercased()) {
+        case (let format?, _): refusal = "is of the format \(format.rawValue), not \(expected?.rawValue ?? "")"
+        case (nil, "html"): refusal = Self.html
+        case (nil, "sitemapindex"): refusal = "is an index of sitemaps; give the sitemaps that it names"
+        default: refusal = "XML with the root '\(FailureLine.cut(root))'; \(Self.accepted)"
+        }
+        return false
+    }
+
+    /// The end of messages about a list that is none.
+    static let accepted =
+        "lists are lines, CSV, TSV, JSON lines, sitemaps, RSS, Atom and JSON feeds"
+    static let html = "is HTML, which is no list; \(accepted)"
+
+    private func startOfSitemap(_ name: String) {
+        if name == "url" { (page, hasImages) = (nil, false) }
+    }
+
+    private func endOfSitemap() {
+        switch (open.last, open.dropLast().last) {
+        case ("loc", "image"):
+            hasImages = true
+            add(text)
+        case ("loc", "url"): page = text.trimmed(of: \.isWhitespace)
+        case ("url", _): if let page, !hasImages, ImageName.isImage(url: page) { add(page) }
+        default: break
+        }
+    }
+
+    private func startOfFeed(_ name: String, _ attributes: [String: String]) {
+        let url: String?
+        switch name {
+        case "enclosure", "content": url = attributes["url"]
+        case "link" where attributes["rel"] == "enclosure": url = attributes["href"]
+        default: url = nil
+        }
+        guard let url else { return }
+        let type = attributes["type"]?.lowercased()
+        if type?.hasPrefix("image/") ?? (attributes["medium"] == "image" || ImageName.isImage(url: url)) { add(url) }
+    }
+
+    private func add(_ url: String) {
+        items.append(ListItem(url: url.trimmed(of: \.isWhitespace), line: events?.line ?? 0))
+    }
+}

@@ -1,0 +1,53 @@
+import Terminal
+
+/// Reads the images of one XML or JSON document as items.
+final class FeedReader {
+    /// The longest document, expanded, in bytes.
+    static let longest = 64 << 20
+
+    private let name: String
+    private let format: ListFormat?
+    private let parser: FeedParser
+    private var size = 0
+    private var document: [UInt8] = []
+    private var items: ArraySlice<ListItem> = []
+    private var hasEnded = false
+    /// The line of the document, or the number of the item, that was read last.
+    private(set) var line = 0
+
+    /// - Parameters:
+    ///   - name: in errors.
+    ///   - format: nil for any that is XML.
+    init(_ name: String, _ format: ListFormat?) {
+        self.name = name == "-" ? "standard input" : name
+        self.format = format
+        parser = FeedParser(format)
+    }
+
+    /// The next item; nil at the end.
+    ///
+    /// - Throws: `CommandError` for a document that cannot be parsed, or of more than 64 MiB.
+    func next(of lines: inout LineReader) async throws(CommandError) -> ListItem? {
+        while items.isEmpty, !hasEnded {
+            let piece = try await lines.nextBlock()
+            guard !lines.wasStopped else { return nil }
+            hasEnded = piece.isEmpty
+            size += piece.count
+            guard size <= Self.longest else {
+                throw .larder(.badLine, "\(name): is larger than \(Self.longest >> 20) MiB; divide it")
+            }
+            do throws(BadLine) { items = try more(piece)[...] } catch {
+                throw .larder(.badLine, "\(name):\(error.line): \(error.message)")
+            }
+        }
+        let item = items.popFirst()
+        line = item?.line ?? line
+        return item
+    }
+
+    private func more(_ piece: [UInt8]) throws(BadLine) -> [ListItem] {
+        guard format == .jsonfeed else { return try parser.parse(piece, isLast: hasEnded) }
+        document += piece
+        return hasEnded ? try JSONFeed.images(of: document) : []
+    }
+}
