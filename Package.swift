@@ -106,7 +106,8 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "HTTPServer", dependencies: ["Terminal", "Concurrency", "CMicroHTTPD"], swiftSettings: strict),
-        .target(name: "Telemetry", dependencies: ["ImageModel"], swiftSettings: strict),
+        .target(
+            name: "Telemetry", dependencies: ["Downloader", "ImageModel", "Concurrency"], swiftSettings: strict),
         .target(
             name: "Reports",
             dependencies: [
@@ -175,7 +176,9 @@ let package = Package(
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "ImageModelTests", dependencies: ["ImageModel"], resources: [.copy("Vectors")], swiftSettings: strict),
-        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"], swiftSettings: strict),
+        .testTarget(
+            name: "TelemetryTests", dependencies: ["Telemetry", "Downloader", "Concurrency", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "TranscoderTests",
             dependencies: ["Codecs", "Transcoder", "ImageModel", "TestSupport", "TestTranscoder"],

@@ -74,6 +74,8 @@ public final class ImageDownloader: Sendable {
                 throw refusal.error(url, origins.settings)
             }
             let lookupStart = ContinuousClock.now
+            var hop = FetchHop(url: url, start: lookupStart)
+            defer { fetch.observesHop?(hop.ended()) }
             request.addresses = try await judged(url.origin, []) { () throws(FetchError) in
                 try await addresses(for: request)
             }
@@ -86,6 +88,7 @@ public final class ImageDownloader: Sendable {
                 try await transfers.perform(request, into: file)
             }
             timings.add(response.timings)
+            (hop.status, hop.timings) = (response.status, response.timings)
             if let location = response.location {
                 try request.follow(response.status ?? 0, to: location, cookies: response.cookies)
                 continue

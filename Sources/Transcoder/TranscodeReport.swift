@@ -12,14 +12,27 @@ public struct TranscodeReport: Sendable, Hashable {
     public let processorTime: Duration
     /// The most memory that the child has held since it started, in bytes.
     public let peakResidentBytes: Int
+    /// When the parts of the request ended; nil without a child.
+    package let times: TranscodeTimes?
 
     package init(
         source: SourceHeader, variants: [Result<TranscodedVariant, TranscodeError>], digest: ImageDigest?,
-        processorTime: Duration, peakResidentBytes: Int
+        processorTime: Duration, peakResidentBytes: Int, times: TranscodeTimes? = nil
     ) {
         (self.source, self.variants, self.digest) = (source, variants, digest)
         (self.processorTime, self.peakResidentBytes) = (processorTime, peakResidentBytes)
+        self.times = times
     }
+}
+
+/// When the parts of a request ended, as the pool received the child's messages.
+package struct TranscodeTimes: Sendable, Hashable, Codable {
+    /// When the child got the request.
+    package var started = ContinuousClock.now
+    /// When the image was decoded; nil when it was not.
+    package var decoded: ContinuousClock.Instant?
+    /// By variant; nil for one that was not finished.
+    package var finished: [ContinuousClock.Instant?] = []
 }
 
 /// One variant as it was written.

@@ -11,6 +11,8 @@ struct Attempt: Sendable {
     let claimedAt: ContinuousClock.Instant
     /// The loader's limits.
     let limits: WorkerLimits?
+    /// Whether the report has the steps of the load.
+    let recordsSteps: Bool
 
     /// Whether the URL is blocked for this worker.
     private var isBlocked: Bool { job.isBlocked && !passesBlock }
@@ -28,7 +30,7 @@ struct Attempt: Sendable {
             let waited = ContinuousClock.now - claimedAt
             switch pipeline {
             case .failure(let reason):
-                return .success(AttemptResult(job, .failed(reason), LoadReport(), waited: waited))
+                return .success(AttemptResult(job, .failed(reason), LoadReport(), claimedAt: claimedAt, waited: waited))
             case .success(let pipeline):
                 while true {
                     let result = await load(pipeline, waited)
@@ -52,11 +54,12 @@ struct Attempt: Sendable {
                 url: job.url, variants: pipeline.variants, options: options, context: try context())
             request.keyRule = pipeline.cacheKey
             request.blocklist = ClaimedBlocklist(isBlocked: isBlocked)
+            request.recordsSteps = recordsSteps
             request.mayPublish = { [lease] in lease.holds }
             let report = try await loader.load(request)
             if let fault = report.failure, fault.isLocalFault { return .returned(job, because: fault) }
             var result = AttemptResult(
-                job, report.failure.map { .failed($0) } ?? .succeeded, report, waited: waited)
+                job, report.failure.map { .failed($0) } ?? .succeeded, report, claimedAt: claimedAt, waited: waited)
             result.outcome.unblocks = passesBlock && report.failure == nil
             return result
         } catch {
@@ -67,7 +70,7 @@ struct Attempt: Sendable {
             // The retry rules distinguish HTTP errors by the status.
             report.httpStatus = error.httpStatus
             var result = AttemptResult(
-                job, .failed(error.failure, retryAfter: error.retryAfter), report, waited: waited)
+                job, .failed(error.failure, retryAfter: error.retryAfter), report, claimedAt: claimedAt, waited: waited)
             result.outcome.workerLimit = limits?.limit(of: error.failure.failureCode)
             return result
         }

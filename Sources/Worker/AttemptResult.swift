@@ -13,9 +13,13 @@ struct AttemptResult: Sendable {
     /// every other result.
     let fault: FailureReason?
     private let load: LoadReport?
+    private let claimedAt: ContinuousClock.Instant
+    /// When the load ended.
+    private let endedAt = ContinuousClock.now
 
     private init(_ job: Job, _ outcome: Outcome.Result, delay: Duration? = nil, fault: FailureReason? = nil) {
         self.job = job
+        claimedAt = .now
         self.outcome = Outcome(job.held, outcome)
         self.delay = delay
         self.fault = fault
@@ -23,7 +27,10 @@ struct AttemptResult: Sendable {
     }
 
     /// - Parameter waited: the time between the claim and the start of the load.
-    init(_ job: Job, _ result: Outcome.Result, _ load: LoadReport, waited: Duration) {
+    init(
+        _ job: Job, _ result: Outcome.Result, _ load: LoadReport, claimedAt: ContinuousClock.Instant = .now,
+        waited: Duration
+    ) {
         var outcome = Outcome(job.held, result)
         outcome.httpStatus = load.httpStatus
         outcome.bytesIn = load.bytesIn
@@ -36,6 +43,7 @@ struct AttemptResult: Sendable {
         outcome.storing = load.timing.store
         outcome.stored = load.stored
         self.job = job
+        self.claimedAt = claimedAt
         self.outcome = outcome
         self.load = load
         delay = nil
@@ -79,11 +87,15 @@ struct AttemptResult: Sendable {
     }
 
     /// The report for the event; nil when nothing was loaded.
-    func report(_ decision: Decision) -> AttemptReport? {
+    ///
+    /// - Parameter joined: the traceparents of the items that joined the job.
+    func report(_ decision: Decision, joined: [String] = []) -> AttemptReport? {
         guard let load else { return nil }
         var failure: FailureReason?
         if case .failed(let reason) = decision { failure = reason }
         if case .failed(let reason, _) = outcome.result { failure = reason }
-        return AttemptReport(job: job, load: load, failure: failure, decision: decision)
+        return AttemptReport(
+            job: job, load: load, failure: failure, decision: decision, claimedAt: claimedAt,
+            startedAt: claimedAt + outcome.waiting, endedAt: endedAt, joined: joined)
     }
 }

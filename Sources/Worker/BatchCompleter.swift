@@ -7,6 +7,8 @@ internal import JobQueue
 /// While the database is unavailable the slots stay in use, so results do not pile up.
 struct BatchCompleter: WorkerService {
     let session: WorkerSession
+    /// Where the traces of joined items are read; nil when reports have none.
+    let traces: PostgresJobQueue?
     let state: Locked<WorkerState>
     /// Wakes the claim loop.
     let wake: AsyncEvent
@@ -41,6 +43,7 @@ struct BatchCompleter: WorkerService {
         do throws(QueueError) {
             try await session.snooze(left.compactMap { result in result.delay.map { (result.outcome.claim, $0) } })
             left.removeAll { $0.delay != nil }
+            let joined = await joinedTraces(of: left)
             let answers = try await delivery.send(left.map(\.outcome))
             var busy: [AttemptResult] = []
             for (result, answer) in zip(left, answers) {
@@ -51,7 +54,7 @@ struct BatchCompleter: WorkerService {
                     decisions.append(decision)
                     if decision == .busy {
                         busy.append(result)
-                    } else if let report = result.report(decision) {
+                    } else if let report = result.report(decision, joined: joined[result.job.id] ?? []) {
                         observe(.completed(report))
                     }
                 }
@@ -64,5 +67,11 @@ struct BatchCompleter: WorkerService {
         }
         state.withLock { [decisions, left] in $0.completed(decisions, left: left, at: .now) }
         wake.signal()
+    }
+
+    /// An error costs the links of spans and no result.
+    private func joinedTraces(of results: [AttemptResult]) async -> [Int64: [String]] {
+        guard let traces, !results.isEmpty else { return [:] }
+        return (try? await traces.workers.joinedTraces(of: results.map(\.job.id))) ?? [:]
     }
 }

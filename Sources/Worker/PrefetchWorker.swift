@@ -29,6 +29,9 @@ public struct PrefetchWorker: Sendable {
         public var expiry: (store: any ImageStore, policy: ExpiryPolicy)?
         /// The signing key of webhooks and what posts them; none by default, then the worker posts no webhooks.
         package var webhooks: (downloader: ImageDownloader, key: [UInt8])?
+        /// Whether reports have the steps of loads and the traces of joined items, for which the worker asks the
+        /// database before each completion; false by default.
+        package var recordsTraces = false
         /// Further services, none by default.
         public var services: [any WorkerService] = []
         /// The loader's limits, by which its failures block URLs for workers with the same or lower ones. None by

@@ -57,4 +57,10 @@ public struct AttemptReport: Sendable {
     public let failure: FailureReason?
     /// The database's decision: final, to be retried, or stale.
     public let decision: Decision
+    /// When the job was claimed, and when its load started and ended.
+    package let claimedAt, startedAt, endedAt: ContinuousClock.Instant
+    /// When the database had answered the result.
+    package let committedAt = ContinuousClock.now
+    /// The traceparents of the items that joined the job; empty unless the worker reads them.
+    package let joined: [String]
 }

@@ -43,7 +43,9 @@ struct WorkerRegistration: Sendable {
                     grace: configuration.grace, idlePause: .seconds(Double.random(in: WorkerState.idlePauses))),
                 summary: summary))
         pipelines = PipelineCache(queue: worker.queue)
-        completer = BatchCompleter(session: session, state: state, wake: wake, observe: worker.observe)
+        completer = BatchCompleter(
+            session: session, traces: configuration.recordsTraces ? worker.queue : nil, state: state, wake: wake,
+            observe: worker.observe)
         configuration.origins?.limits.withLock { $0.evidence.clockOffset = session.clockOffset }
         worker.observe(.started(worker: session.id))
     }
@@ -174,7 +176,7 @@ struct WorkerRegistration: Sendable {
     private func perform(_ job: Job, claimedAt: ContinuousClock.Instant) async {
         let attempt = Attempt(
             job: job, loader: worker.loader, pipelines: pipelines, lease: lease, claimedAt: claimedAt,
-            limits: configuration.limits)
+            limits: configuration.limits, recordsSteps: configuration.recordsTraces)
         let (result, wasCancelled) = await running.run(job.held) { await attempt.run() }
         switch result {
         case _ where wasCancelled: completer.add(.cancelled(job))

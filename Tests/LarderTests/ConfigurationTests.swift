@@ -197,6 +197,7 @@ struct ConfigurationTests {
         ("database", "url", "larder", "the database URL is neither"),
         ("database", "url", "mysql://db/larder", "libpq cannot read the database URL"),
         ("webhooks", "secret-file", "/none", "cannot read /none"),
+        ("telemetry", "otlp-endpoint", "ftp://collector", "telemetry.otlp-endpoint"),
     ])
     func `check finds what a worker would refuse`(_ section: String, _ key: String, _ value: String, _ fault: String)
         async throws

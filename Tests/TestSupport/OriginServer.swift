@@ -147,7 +147,7 @@ package final class OriginServer: Sendable {
         }
     }
 
-    /// The next request's head; requests here have no body. Nil at the end of the connection.
+    /// The next request; nil at the end of the connection.
     private static func readRequest(_ connection: Int32, _ number: Int, _ buffer: inout [UInt8]) -> OriginRequest? {
         let blank = Array("\r\n\r\n".utf8)
         var chunk = [UInt8](repeating: 0, count: 4096)
@@ -163,8 +163,16 @@ package final class OriginServer: Sendable {
                     }
                 }
                 let words = lines[0].split(separator: " ")
+                let length = headers["content-length"].flatMap { Int($0) } ?? 0
+                while buffer.count < length {
+                    let count = read(connection, &chunk, chunk.count)
+                    if count <= 0 { return nil }
+                    buffer.append(contentsOf: chunk[..<count])
+                }
+                let body = Array(buffer.prefix(length))
+                buffer.removeFirst(length)
                 return OriginRequest(
-                    target: words.count > 1 ? String(words[1]) : "", headers: headers, connection: number,
+                    target: words.count > 1 ? String(words[1]) : "", headers: headers, body: body, connection: number,
                     time: .now)
             }
             let count = read(connection, &chunk, chunk.count)

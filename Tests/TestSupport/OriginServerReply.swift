@@ -78,6 +78,8 @@ package struct OriginRequest: Sendable {
     package let target: String
     /// Names in lower case.
     package let headers: [String: String]
+    /// As its `Content-Length` says.
+    package let body: [UInt8]
     /// The number of its connection, from 1 on.
     package let connection: Int
     /// When its head was there.

@@ -67,11 +67,19 @@ extension Command {
             let hint = WorkerHint(arguments)
             let summary = try await finally(setup.shutdown) {
                 try await Printer.printing { printer in
+                    var configuration = configuration
+                    if let exporter = setup.tracer.exporter {
+                        configuration.services.append(
+                            TelemetryService(exporter: exporter) {
+                                if verbose { log.write(collector: $0, to: printer) }
+                            })
+                    }
                     let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                         event in
+                        let trace = setup.tracer.observe(event)
                         restart?.observe(event)
                         hint.observe(event)
-                        if verbose { log.write(event, to: printer) }
+                        if verbose { log.write(event, trace: trace?.id, to: printer) }
                         if !verbose, !isQuiet, let note = waitingNote(event) { printer.note(note) }
                         guard case .completed(let report) = event, let line = JobLine(report) else { return }
                         if json {
@@ -91,6 +99,7 @@ extension Command {
                             glance: { await QueueGlance.of(options.template.queue, in: queue) }) : nil
                     return try await showing(watch, of: batch) {
                         let summary = try await worker.run(until: stop)
+                        await setup.tracer.flush()
                         if stop.urgency == .none { await setup.finishBatches(of: queue) }
                         return summary
                     }

@@ -124,6 +124,7 @@ private enum ConfigText {
             { _ = try StoreOptions.durability($0) }, { _ = try StoreOptions.permissions($0) },
             { _ = try ExpiryOptions.policy($0, age: nil) }, { _ = try EventLog($0) },
             { _ = try WorkerSetup.limits(of: $0) }, { _ = try WorkerEndpoint.address($0) },
+            { _ = try TelemetryOptions.tracer($0) },
         ]
         var faults = (file?.coders ?? []).filter { access($0.command[0], X_OK) != 0 }.map {
             "coders.\($0.name).command: there is no program \($0.command[0])"

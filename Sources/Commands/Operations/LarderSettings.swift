@@ -6,7 +6,8 @@ extension SettingTable {
     static let larder = SettingTable(
         [databaseURL] + LarderSections.all,
         sections: [
-            "database", "cache", "download", "transcode", "limits", "origins", "webhooks", "metrics", "log",
+            "database", "cache", "download", "transcode", "limits", "origins", "webhooks", "metrics",
+            "telemetry", "log",
         ], tables: LarderTables.self
     ) { variable in
         ["/etc/larder/larder.toml"] + (Settings.home(variable).map { [$0 + "/larder.toml"] } ?? [])
@@ -38,6 +39,7 @@ private enum LarderSections {
         + section("origins", (Limits.fetchOptions + Limits.originOptions).filter(isOfOrigin))
         + section("webhooks", [WorkerSetup.webhookOption], naming: ["webhook-secret-file": "secret-file"])
         + section("metrics", [WorkerEndpoint.option])
+        + section("telemetry", [TelemetryOptions.option])
         + section(
             "log", [EventLog.formatOption, EventLog.levelOption],
             naming: ["log-format": "format", "log-level": "level"])

@@ -32,7 +32,8 @@ async function failuresPage(filter) {
       ["URL and batch", (row) => [breakable(row.url), make("p", { class: "quiet" }, batchLink(row))], "long"],
       ["Cause", (row) => [row.meaning, make("p", { class: "quiet" },
         [row.meaning.includes(row.message) ? "" : row.message, `${row.domain} ${row.code}`,
-          row.attempts > 1 ? `${row.attempts} attempts` : ""].filter((part) => part).join(" · "))],
+          row.attempts > 1 ? `${row.attempts} attempts` : "", row.traceID ? `trace ${row.traceID}` : ""]
+          .filter((part) => part).join(" · "))],
       "long cause"],
       ["When", (row) => time(row.finishedAt)],
       ["", (row) => row.job === null ? null : [

@@ -81,6 +81,7 @@ public struct ImageManager: Loader {
     @concurrent
     private func run(_ plan: LoadPlan) async -> Result<LoadReport, LoadError> {
         var report = LoadReport()
+        if plan.request.recordsSteps { report.steps = [] }
         do throws(LoadError) {
             try await load(plan, &report)
             return .success(report)
@@ -95,15 +96,19 @@ public struct ImageManager: Loader {
         if let reason = DescriptorReserve.shortage().flatMap({ MachineShortage.reason($0) }) {
             throw LoadError(.lookUp, .localFault, reason)
         }
-        let cached = try await lookUp(plan)
+        let cached = try await lookUp(plan, &report)
         // SDWebImage calls its delegate on every load, also when everything is cached.
         let isAllowed = configuration.shouldDownload(plan.request.url)
         try await load(plan, cached, isAllowed: isAllowed, &report)
     }
 
-    private func lookUp(_ plan: LoadPlan) async throws(LoadError) -> CachedImages {
+    private func lookUp(_ plan: LoadPlan, _ report: inout LoadReport) async throws(LoadError) -> CachedImages {
         stages.enter(.lookUp)
-        defer { stages.leave(.lookUp) }
+        let start = ContinuousClock.now
+        defer {
+            report.steps?.append(LoadStep(.stage(.lookUp), from: start))
+            stages.leave(.lookUp)
+        }
         let formats = formats.gate(hasCoder: plan.coder != nil)
         guard let remote else { return try CachedImages.lookUp(plan, formats) }
         return try await remote.run { () throws(LoadError) in try CachedImages.lookUp(plan, formats) }
@@ -165,15 +170,20 @@ public struct ImageManager: Loader {
         guard let source = plan.source else { throw LoadError.noURL }
         stages.enter(.fetch)
         let start = ContinuousClock.now
+        let hops = report.steps.map { _ in Locked<[FetchHop]>([]) }
         defer {
             report.timing.fetch += .now - start
+            report.steps?.append(LoadStep(.stage(.fetch), from: start))
+            report.steps?.append(contentsOf: hops?.withLock { $0.map { LoadStep($0) } } ?? [])
             stages.leave(.fetch)
         }
         let known = try cached.map { (file) throws(LoadError) in try storing(try Validators(of: file), stage: .lookUp) }
-        let request = try request(plan, known)
+        var request = try request(plan, known)
+        if let hops { request.observesHop = { hop in hops.withLock { $0.append(hop) } } }
         let file = try storing(try plan.originalCache.begin())
         // A source's own work stays off the disk threads.
-        let response = try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(LoadError) in
+        let response = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            [request] () async throws(LoadError) in
             try await source.load(request, options: plan.request.options, into: file.descriptor)
         }
         if response.isNotModified { return .unchanged }
@@ -251,6 +261,10 @@ public struct ImageManager: Loader {
         let start = ContinuousClock.now
         defer {
             report.timing.transcode += .now - start
+            report.steps?.append(LoadStep(.stage(.transcode), from: start))
+            if let made = commit.transcoded {
+                report.steps?.append(contentsOf: LoadStep.parts(of: made, commit.missing))
+            }
             stages.leave(.transcode)
         }
         let plan = commit.plan
@@ -272,6 +286,7 @@ public struct ImageManager: Loader {
         defer {
             // A load whose files are all in the cache writes nothing.
             if commit.needsTranscoder { report.timing.store += .now - start }
+            report.steps?.append(LoadStep(.stage(.store), from: start))
             stages.leave(.store)
         }
         guard !Task.isCancelled else { throw LoadError.cancelled }

@@ -57,6 +57,7 @@ struct LoadPlan: Sendable {
             request.progress = processed.progress ?? original.progress
             request.blocklist = original.blocklist
             request.mayPublish = original.mayPublish
+            request.recordsSteps = original.recordsSteps
         }
         self.request = request
         blocklist = request.blocklist ?? configuration.blocklist

@@ -26,6 +26,8 @@ public struct LoadReport: Sendable {
     public var isUnchanged = false
     /// The time spent in each stage.
     public var timing = Timing()
+    /// The steps, each stage before its parts; nil unless the request asks for them.
+    package var steps: [LoadStep]?
 
     /// The report of a load that did nothing.
     public init() {}

@@ -16,6 +16,8 @@ public struct LoadRequest: Sendable {
     public var progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?
     /// Replaces the manager's blocklist. A worker passes the database's.
     package var blocklist: (any Blocklist)?
+    /// Whether the report has the steps of the load; `false` by default.
+    package var recordsSteps = false
     /// Checked before each file gets its name. A worker whose lease has expired returns false.
     package var mayPublish: @Sendable () -> Bool
 

@@ -119,6 +119,8 @@ package struct ChildReply: Codable, Sendable {
 
     /// Why the request failed as a whole.
     package var failure: TranscodeError?
+    /// When the pool received the messages before the reply; a child sends none.
+    package var times: TranscodeTimes?
     /// Of a probe or a plan.
     package var header: SourceHeader?
     /// The outcomes of all variants; empty from a child unless they replace what earlier messages said.

@@ -3,15 +3,20 @@ internal import ImageModel
 /// What a child has done of its current request, as far as it has said so.
 struct ChildProgress {
     /// Set once the image is decoded.
-    var header: SourceHeader?
+    var header: SourceHeader? { didSet { times.decoded = .now } }
+    private var times = TranscodeTimes()
     /// For each variant, nil until it is finished.
     private var outcomes: [ChildReply.Outcome?]
 
-    init(variants: Int) { outcomes = Array(repeating: nil, count: variants) }
+    init(variants: Int) {
+        outcomes = Array(repeating: nil, count: variants)
+        times.finished = Array(repeating: nil, count: variants)
+    }
 
     mutating func finish(_ variant: Int, _ outcome: ChildReply.Outcome) {
         guard outcomes.indices.contains(variant) else { return }
         outcomes[variant] = outcome
+        times.finished[variant] = .now
     }
 
     /// The reply of a child, with what it has said before: the header, and the outcomes unless the reply replaces them.
@@ -19,6 +24,7 @@ struct ChildProgress {
         var reply = reply
         reply.header = reply.header ?? header
         if reply.outcomes.isEmpty { reply.outcomes = outcomes.compactMap(\.self) }
+        reply.times = times
         return reply
     }
 
@@ -31,6 +37,7 @@ struct ChildProgress {
         var reply = ChildReply()
         reply.header = header
         reply.outcomes = outcomes.map { $0 ?? .failed(error) }
+        reply.times = times
         return reply
     }
 }

@@ -100,7 +100,7 @@ public final class TranscoderPool: Sendable {
             }
             return TranscodeReport(
                 source: header, variants: reply.outcomes.map(\.result), digest: reply.digest,
-                processorTime: reply.processorTime, peakResidentBytes: reply.peakResidentBytes)
+                processorTime: reply.processorTime, peakResidentBytes: reply.peakResidentBytes, times: reply.times)
         } catch {
             throw failure(error)
         }

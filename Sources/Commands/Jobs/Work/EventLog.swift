@@ -65,7 +65,9 @@ struct EventLog: Sendable {
     private func writes(_ level: Level) -> Bool { least.withLock { level >= $0 } }
 
     /// Does not block.
-    func write(_ event: WorkerEvent, to printer: Printer) {
+    ///
+    /// - Parameter trace: of the event's job, 32 hexadecimal digits.
+    func write(_ event: WorkerEvent, trace: String?, to printer: Printer) {
         if case .started(let id) = event { worker.withLock { $0 = id } }
         if event.isAnswer, let duration = outage.withLock({ $0.end(at: .now) }) {
             write("queue_available", .info, [("seconds", (duration / .seconds(1) * 10).rounded() / 10)], to: printer)
@@ -74,6 +76,7 @@ struct EventLog: Sendable {
         guard let (level, name, parts) = Self.parts(of: event) else { return }
         var fields = parts
         if case .completed = event, let id = worker.withLock({ $0 }) { fields.append(("worker", id)) }
+        if let trace { fields.append(("trace_id", trace)) }
         if case .queueUnavailable = event {
             guard let failures = outage.withLock({ $0.fail(at: .now) }) else { return }
             fields.append(("failures", failures))
@@ -88,6 +91,15 @@ struct EventLog: Sendable {
         write("sandbox", sandbox == .full ? .info : .warning, fields, to: printer)
         if !missing.isEmpty {
             write("encoders", .warning, [("missing", missing.map(\.name).sorted().joined(separator: " "))], to: printer)
+        }
+    }
+
+    /// Writes that the collector of traces fails, or that it works again. Does not block.
+    func write(collector failure: String?, to printer: Printer) {
+        if let failure {
+            write("collector_unavailable", .warning, [("error", failure)], to: printer)
+        } else {
+            write("collector_available", .info, [], to: printer)
         }
     }
 

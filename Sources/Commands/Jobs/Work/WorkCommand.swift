@@ -116,16 +116,22 @@ extension Command {
                     } fail: {
                         endpoint?.observe($0)
                     })
+                if let exporter = setup.tracer.exporter {
+                    configuration.services.append(
+                        TelemetryService(exporter: exporter) { if !isQuiet { log.write(collector: $0, to: printer) } })
+                }
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
+                    let trace = setup.tracer.observe(event)
                     restart?.observe(event)
                     hint.observe(event)
                     endpoint?.observe(event)
                     manager?.observe(event)
                     progress?.observe(event)
-                    if !isQuiet { log.write(event, to: printer) }
+                    if !isQuiet { log.write(event, trace: trace?.id, to: printer) }
                 }
                 let summary = try await DrainOverlap.run(worker, until: stop)
+                await setup.tracer.flush()
                 if configuration.end == .drained, stop.urgency == .none { await setup.finishBatches(of: queue) }
                 return summary
             }

@@ -6,6 +6,7 @@ import HTTPServer
 import ImageModel
 import JobQueue
 import Prefetcher
+import Telemetry
 import Terminal
 import Transcoder
 import Worker
@@ -44,6 +45,8 @@ final class WorkerEndpoint: WorkerService {
     private let manager: ImageManager
     private let slots: Int
     private let claimClock: ClaimClock
+    /// Nil when nothing is exported.
+    private let exporter: SpanExporter?
     private let state = Locked(State())
 
     init(setup: WorkerSetup) {
@@ -51,6 +54,7 @@ final class WorkerEndpoint: WorkerService {
         manager = setup.manager
         slots = setup.configuration.description.slots
         claimClock = setup.configuration.claimClock
+        exporter = setup.tracer.exporter
         state.withLock { $0.health.sandboxIsRequired = setup.transcoders.sandboxPolicy == .required }
     }
 
@@ -143,6 +147,7 @@ final class WorkerEndpoint: WorkerService {
         let health = health
         let isUp = health.isConnected && health.databaseError == nil
         writeResources(to: &page)
+        writeSpans(exporter?.counts ?? SpanExporter.Counts(), to: &page)
         if let queue { writeStatements(queue.statements, to: &page) }
         if let sandbox = health.sandbox {
             page.add(
@@ -185,6 +190,15 @@ final class WorkerEndpoint: WorkerService {
         page.add(
             "larder_codecs_cpu_seconds_total", .counter, "Processor time of decoding, drawing and encoding.",
             children.codecTime / .seconds(1))
+    }
+
+    private func writeSpans(_ spans: SpanExporter.Counts, to page: inout MetricsText) {
+        page.add(
+            "larder_spans_total", .counter, "Spans for the collector, by what became of them.",
+            [([("outcome", "dropped")], Double(spans.dropped)), ([("outcome", "sent")], Double(spans.sent))])
+        page.add(
+            "larder_collector_errors_total", .counter, "Requests to the collector that failed.",
+            Double(spans.failures))
     }
 
     private func writeStatements(_ statements: StatementCounts, to page: inout MetricsText) {

@@ -30,7 +30,8 @@ struct WorkerSetup {
     static let options =
         limits
         + [
-            fallbackOption, certificateOption, webhookOption, Settings.databaseOption, Settings.cacheOption,
+            fallbackOption, certificateOption, webhookOption, TelemetryOptions.option, Settings.databaseOption,
+            Settings.cacheOption,
         ]
         + NamingOption.options + StoreOptions.options + ObjectStoreOptions.options + Limits.fetchOptions
         + Limits.originOptions
@@ -44,6 +45,7 @@ struct WorkerSetup {
     let transcoders: TranscoderPool
     let manager: ImageManager
     let downloader: ImageDownloader
+    let tracer: JobTracer
 
     /// The worker's configuration from the options.
     let configuration: PrefetchWorker.Configuration
@@ -64,6 +66,7 @@ struct WorkerSetup {
         let (slots, grace) = try Self.limits(of: arguments)
         let runtime = try arguments.duration("max-runtime")
         let webhookKey = try arguments.value(Self.webhookOption.name).map(WebhookSecret.key)
+        tracer = try TelemetryOptions.tracer(arguments)
 
         // Opening creates, reads and locks files.
         let isBucket = BucketAddress.isBucket(cacheRoot)
@@ -98,6 +101,7 @@ struct WorkerSetup {
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime
         configuration.limits = WorkerLimits(transcoding.limits)
+        configuration.recordsTraces = tracer.exporter != nil
         self.configuration = configuration
     }
 

@@ -1,0 +1,60 @@
+import Downloader
+import Telemetry
+import Terminal
+
+/// OpenTelemetry's variables of the environment. A wrong value has a note and no effect.
+struct TelemetryVariables {
+    private let environment: [String: String]
+
+    init(_ environment: [String: String]) { self.environment = environment }
+
+    /// Nil when unset or empty.
+    func text(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// A setting of the exporter: the one for traces, else the one for all signals.
+    func exporter(_ name: String) -> String? {
+        text("OTEL_EXPORTER_OTLP_TRACES_\(name)") ?? text("OTEL_EXPORTER_OTLP_\(name)")
+    }
+
+    /// Milliseconds, at least 1.
+    func duration(of text: String?) -> Duration? {
+        text.flatMap { Int64($0) }.flatMap { $0 > 0 ? .milliseconds($0) : nil }
+    }
+
+    /// A number from 1 to a million.
+    func count(_ name: String) -> Int? { text(name).flatMap { Int($0) }.flatMap { 1...1_000_000 ~= $0 ? $0 : nil } }
+
+    /// The headers of requests: `NAME=VALUE` separated by commas, values percent-encoded. Malformed ones are left out.
+    var headers: [HeaderField] {
+        (exporter("HEADERS") ?? "").split(separator: ",").compactMap { part in
+            let pair = part.split(separator: "=", maxSplits: 1).map { String($0).trimmed(of: \.isWhitespace) }
+            guard pair.count == 2, let value = TelemetryResource.decoded(pair[1]) else { return nil }
+            let header = HeaderField(pair[0], value)
+            return header.isSendable ? header : nil
+        }
+    }
+
+    /// The sampler of `OTEL_TRACES_SAMPLER`; as the parent says, else every trace, by default and for a wrong value.
+    var sampler: Sampler { namedSampler ?? Sampler() }
+
+    private var namedSampler: Sampler? {
+        text("OTEL_TRACES_SAMPLER").flatMap { Sampler(name: $0, argument: text("OTEL_TRACES_SAMPLER_ARG")) }
+    }
+
+    /// What is wrong, a line each.
+    var notes: [String] {
+        var notes: [String] = []
+        if let name = text("OTEL_TRACES_SAMPLER"), namedSampler == nil {
+            notes.append("OTEL_TRACES_SAMPLER: '\(name)' with its argument is not known and is ignored")
+        }
+        for name in ["OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"]
+        where text(name) != nil && count(name) == nil {
+            notes.append("\(name): '\(text(name) ?? "")' is not a number from 1 to 1000000 and is ignored")
+        }
+        for name in ["OTEL_BSP_SCHEDULE_DELAY", "OTEL_EXPORTER_OTLP_TIMEOUT"]
+        where text(name) != nil && duration(of: text(name)) == nil {
+            notes.append("\(name): '\(text(name) ?? "")' is not a number of milliseconds and is ignored")
+        }
+        return notes
+    }
+}
