@@ -125,12 +125,12 @@ WHERE q.has_ready AND q.paused_at IS NULL AND (q.live_workers = 0 OR q.running =
 UNION ALL SELECT 'info', 'a queue is at its limit',
     CASE q.limit_reached WHEN 'max_running' THEN format('queue %s, %s jobs run, max_running is %s', q.queue, q.running,
         q.max_running) ELSE format('queue %s, max_rate is %s jobs per second', q.queue, q.max_rate) END,
-    format('''larder queue limit %s'' changes its limits', q.queue)
+    format('''larder queue set %s'' changes its limits', q.queue)
 FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.limit_reached IS NOT NULL
 UNION ALL SELECT 'info', 'an origin is at its limit',
     format('%s, %s, jobs wait until %s', l.origin, concat_ws(', ', 'max_running is ' || l.max_running,
         'max_rate is ' || l.max_rate || ' jobs per second'), larder_data.shown(l.deferred_until)),
-    format('''larder origin limit %s'' changes its limits', l.origin)
+    format('''larder origin set %s'' changes its limits', l.origin)
 FROM (SELECT * FROM larder.limited_origin x WHERE x.deferred_until IS NOT NULL ORDER BY x.origin LIMIT 20) AS l
 UNION ALL SELECT 'info', p.what, format('%s, since %s by %s', p.label, larder_data.shown(p.paused_at), p.paused_by),
     format('''larder resume %s'' resumes it', p.name)
@@ -146,12 +146,12 @@ UNION ALL SELECT f.severity, f.what, format('%s, since %s%s', s.name, larder_dat
     format(f.hint, s.name, s.waiting_for)
 FROM larder_data.schedule s LEFT JOIN larder_data.due_schedule d ON d.id = s.id CROSS JOIN LATERAL (VALUES
     ('info', 'a schedule is paused', s.paused_at IS NOT NULL, s.paused_at, NULL,
-        '''larder schedule resume %1$s'' resumes it'),
+        '''larder resume --schedule %1$s'' resumes it'),
     (CASE WHEN s.next_at < clock_timestamp() - interval '1 hour' THEN 'warning' ELSE 'info' END, 'a schedule waits',
         s.waiting_for IS NOT NULL AND d.id IS NULL AND s.paused_at IS NULL, s.next_at, s.last_error,
         '''larder status %2$s'' shows what the batch waits for, ''larder cancel %2$s'' ends it'),
     ('error', 'a schedule fails', s.waiting_for IS NULL AND s.paused_at IS NULL AND s.last_error IS NOT NULL, s.last_at,
-        s.last_error, 'correct what the error says, then ''larder schedule run %1$s'' runs it now'),
+        s.last_error, 'correct what the error says, then ''larder enqueue --schedule %1$s'' runs it now'),
     ('warning', 'a schedule is late', d.waiting_for IS NULL AND d.next_at < clock_timestamp() - interval '30 s'
             OR d.id IS NOT NULL AND d.next_at IS NULL AND (SELECT sum(q.live_workers) FROM larder.queue q) = 0,
         d.next_at, NULL, 'start a worker: larder work')

@@ -53,6 +53,8 @@ package struct Option: Sendable {
 package struct Command: Sendable {
     /// `["db", "start"]`.
     package let words: [String]
+    /// Other words for the command, `cache ls`, each with the option that they imply; empty for none.
+    package let also: KeyValuePairs<String, String>
     /// The operands in the usage line; empty for none.
     package let operands: String
     /// One sentence without a full stop.
@@ -64,10 +66,12 @@ package struct Command: Sendable {
     package let run: @Sendable (Arguments) async throws -> ExitCode
 
     package init(
-        words: [String], operands: String, summary: String, discussion: String = "", examples: [String] = [],
-        options: [Option], run: @escaping @Sendable (Arguments) async throws -> ExitCode
+        words: [String], also: KeyValuePairs<String, String> = [:], operands: String, summary: String,
+        discussion: String = "", examples: [String] = [], options: [Option],
+        run: @escaping @Sendable (Arguments) async throws -> ExitCode
     ) {
         self.words = words
+        self.also = also
         self.operands = operands
         self.summary = summary
         self.discussion = discussion
@@ -77,4 +81,9 @@ package struct Command: Sendable {
     }
 
     package var name: String { words.joined(separator: " ") }
+
+    /// The words of the command and its other words, each with the options that they imply.
+    package var spellings: [(words: [String], implied: [String])] {
+        [(words, [])] + also.map { ($0.key.split(separator: " ").map(String.init), $0.value.isEmpty ? [] : [$0.value]) }
+    }
 }

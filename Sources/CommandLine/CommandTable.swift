@@ -14,6 +14,8 @@ package struct CommandTable: Sendable {
     package let description: (short: String, long: String)
     package let groups: [Group]
     package let all: [Command]
+    /// The names of the commands in the first help; empty when it shows all.
+    package let usualCommands: [String]
     /// The options that users need most, in this order of need.
     package let usualOptions: [String]
     /// Options that the help shows under a title of their own.
@@ -26,7 +28,8 @@ package struct CommandTable: Sendable {
     /// - Parameter variables: those that are settings besides the variables of options.
     package init(
         program: String, version: String, summary: String, description: (short: String, long: String),
-        groups: [Group], usualOptions: [String] = [], subjects: [OptionGroup] = [], settings: SettingTable = .none,
+        groups: [Group], usualCommands: [String] = [], usualOptions: [String] = [], subjects: [OptionGroup] = [],
+        settings: SettingTable = .none,
         variables: Set<String> = []
     ) {
         self.program = program
@@ -34,6 +37,7 @@ package struct CommandTable: Sendable {
         self.summary = summary
         self.description = description
         self.groups = groups
+        self.usualCommands = usualCommands
         self.usualOptions = usualOptions
         self.subjects = subjects
         self.settings = settings
@@ -57,9 +61,9 @@ package struct CommandTable: Sendable {
         let leading = words.prefix { $0 == Array("--json".utf8) }
         let words = words.dropFirst(leading.count)
         let text = words.map { String(decoding: $0, as: UTF8.self) }
-        let matching = all.filter { text.starts(with: $0.words) }
-        if let command = matching.max(by: { $0.words.count < $1.words.count }) {
-            return (command, Array(leading) + words.dropFirst(command.words.count))
+        if let (command, spelling) = command(spelled: text) {
+            let implied = spelling.implied.map { Array($0.utf8) }
+            return (command, Array(leading) + implied + words.dropFirst(spelling.words.count))
         }
         let family = all.filter { $0.words.count > 1 && $0.words.first == text.first }
         if let first = text.first, !family.isEmpty {
@@ -71,6 +75,12 @@ package struct CommandTable: Sendable {
             throw .usage("'\(option)' precedes the command: \(program) COMMAND [OPTION]... [ARGUMENT]...")
         }
         throw .usage("\(unknown(text.first ?? "")); '\(program) help' lists the commands")
+    }
+
+    /// The command that `text` begins with, and how it is spelled there; nil without one.
+    package func command(spelled text: [String]) -> (Command, (words: [String], implied: [String]))? {
+        all.flatMap { command in command.spellings.map { (command, $0) } }
+            .filter { text.starts(with: $0.1.words) }.max { $0.1.words.count < $1.1.words.count }
     }
 
     /// What is wrong with a word that is not a command.

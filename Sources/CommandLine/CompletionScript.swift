@@ -70,7 +70,7 @@ private struct CompletionWords {
 
     var bashText: String {
         """
-        # Completion of larder for bash, printed by 'larder completion bash'.
+        # Completion of larder for bash, printed by 'larder manual --completion bash'.
         _larder() {
             local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
             local families='\(families.joined(separator: " "))' command='' next='' options='' valued='' batch='' word
@@ -105,7 +105,7 @@ private struct CompletionWords {
     var zshText: String {
         """
         #compdef larder
-        # Completion of larder for zsh, printed by 'larder completion zsh'.
+        # Completion of larder for zsh, printed by 'larder manual --completion zsh'.
         local current=$words[CURRENT] previous=$words[CURRENT-1]
         local families='\(families.joined(separator: " "))' command='' next='' options='' valued='' batch='' word
         for word in "${(@)words[2,CURRENT-1]}"; do
@@ -131,7 +131,7 @@ private struct CompletionWords {
     }
 
     var fishText: String {
-        var text = "# Completion of larder for fish, printed by 'larder completion fish'.\n"
+        var text = "# Completion of larder for fish, printed by 'larder manual --completion fish'.\n"
         text += "complete -c larder -n __fish_use_subcommand -f -a '\(firstWords.joined(separator: " "))'\n"
         for family in families {
             let seconds = table.all.filter { $0.words.count > 1 && $0.words[0] == family }.map { $0.words[1] }

@@ -22,15 +22,15 @@ package struct HelpPage {
             topic = .overview
             return
         }
-        if first == "--version" || first == "version" {
+        if ["--version", "version", "-V"].contains(first) {
             topic = .version
             return
         }
         guard first == "help" || !["--help", "--help-all", "-h"].allSatisfy({ !leading.contains($0) })
         else { return nil }
-        showsAll = leading.contains("--help-all")
+        showsAll = leading.contains("--help-all") || leading.contains("--all")
         let named = leading.filter { !$0.hasPrefix("-") && $0 != "help" }
-        let exact = table.all.filter { named.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
+        let exact = table.command(spelled: named)?.0
         let family = table.all.filter { $0.words.starts(with: named.prefix(1)) }
         if named.isEmpty {
             topic = .overview
@@ -80,11 +80,14 @@ package struct HelpPage {
         let width = table.all.map(\.name.count).max() ?? 0
         var text = "\(table.program): \(table.summary)\n\n"
         text += "usage: \(table.program) COMMAND [OPTION]... [ARGUMENT]...\n"
+        let isShort = !showsAll && !table.usualCommands.isEmpty
         for (title, commands) in table.groups {
-            text += "\n\(title):\n" + rows(commands, left: width, width: columns)
+            let shown = isShort ? commands.filter { table.usualCommands.contains($0.name) } : commands
+            if !shown.isEmpty { text += "\n\(title):\n" + rows(shown, left: width, width: columns) }
         }
+        let more = isShort ? "'\(table.program) help --all' lists all \(table.all.count) commands. " : ""
         let end = """
-            '\(table.program) help COMMAND' prints the help of a command, '\(table.program) version' the version. Every option --some-name is
+            \(more)'\(table.program) help COMMAND' prints the help of a command, '\(table.program) version' the version. Every option --some-name is
             also the setting LARDER_SOME_NAME. With --json results are JSON, one object a line.
 
             exit codes: \(ExitCode.meanings.map { "\($0.code) \($0.meaning)" }.joined(separator: ", "))

@@ -43,6 +43,8 @@ package struct ManualPage {
             page +=
                 isKept ? literal(paragraph.split(separator: "\n").map(String.init)) : ".Pp\n" + text(String(paragraph))
         }
+        let also = command.also.map { "'\(table.program) \($0.key)'" }
+        if !also.isEmpty { page += ".Pp\n" + text("Also \(also.joined(separator: ", ")).") }
         for group in OptionGroup.groups(of: command, in: table) {
             page += ".Ss \(group.title.prefix(1).uppercased() + group.title.dropFirst())\n.Bl -tag -width Ds\n"
             for option in group.options {

@@ -28,32 +28,35 @@ extension CommandTable {
             long: "Prefetches images, makes their variants, and stores them in SDWebImage's disk layout."
         ),
         groups: [
-            ("jobs", [.run, .enqueue, .work, .lookup, .jobSet]),
-            ("batches", [.status, .report, .cancel, .pause, .resume, .retry, .discard, .delete, .prioritize]),
+            ("jobs", [.run, .enqueue, .work]),
+            ("batches", [.status, .report, .cancel, .pause, .resume, .retry, .discard, .prioritize]),
             (
                 "cache",
                 [
-                    .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
-                    .cacheExport, .cacheImport, .cacheCopy, .cacheTable,
+                    .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheExport,
+                    .cacheImport, .cacheCopy,
                 ]
             ),
             ("pictures", [.key, .sniff, .transform, .fetch]),
             (
                 "operations",
                 [
-                    .serve, .migrate, .health, .metrics, .check, .doctor, .configShow, .configCheck, .blocklistList,
-                    .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport, .queueList, .queueSet,
-                    .queueLimit, .scheduleList, .scheduleSet, .schedulePause, .scheduleResume, .scheduleRun,
-                    .scheduleRemove, .originList, .originHold, .originLimit, .originClear, .pipelineList,
-                    .pipelineShow, .pipelineSet, .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
-                    .databaseURL, .manual(of: "larder") { .larder }, .completion,
+                    .serve, .migrate, .check, .doctor, .configShow, .configCheck, .blocklistList, .blocklistAdd,
+                    .blocklistRemove, .queueSet, .originSet, .scheduleSet, .scheduleRemove, .pipelineList,
+                    .pipelineShow, .pipelineSet, .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
+                    .manual(of: "larder") { .larder },
                 ]
             ),
+        ],
+        usualCommands: [
+            "run", "enqueue", "work", "status", "report", "cancel", "retry", "cache list", "key", "fetch", "serve",
+            "doctor",
         ],
         usualOptions: [
             "from", "output", "pipeline", "variant", "batch", "drain", "max-runtime", "priority", "slots", "cache",
             "database", "allow-address", "transcoders", "grace", "log-format", "queue", "at", "format", "options",
-            "retries", "contact", "robots", "proxy", "max-body",
+            "retries", "contact", "robots", "proxy", "max-body", "watch", "health", "queues", "origins", "schedules",
+            "metrics",
         ],
         subjects: [
             OptionGroup(title: "downloads", options: Limits.fetchOptions),

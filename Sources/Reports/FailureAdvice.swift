@@ -60,7 +60,7 @@ package struct FailureAdvice {
             return FailureAdvice(
                 meaning,
                 "All attempts failed. When the origin has recovered: larder retry BATCH. "
-                    + "larder queue limit reduces the rate.")
+                    + "larder queue set reduces the rate.")
         default: return FailureAdvice(meaning, "Open one of the URLs.")
         }
     }
@@ -99,7 +99,8 @@ package struct FailureAdvice {
         case 103: FailureAdvice("A redirect leads from https to http", "Put the final URLs in the list.")
         case 104: FailureAdvice("robots.txt or X-Robots-Tag forbids it", "Ask the owner of the origin.")
         case 105: FailureAdvice("The job's context is invalid", "Correct the context in the producer.")
-        case 106: FailureAdvice("The origin is held", "larder origin list shows why; larder origin clear ends it.")
+        case 106:
+            FailureAdvice("The origin is held", "larder status --origins shows why; larder resume --origin ends it.")
         case 201: FailureAdvice("The body is too large", "--max-body raises the limit.")
         case 202, 203: FailureAdvice("The image has too many pixels", "--max-pixels and --max-edge raise the limits.")
         case 204: FailureAdvice("The animation has too many frames", "--max-frames raises the limit.")
@@ -112,7 +113,7 @@ package struct FailureAdvice {
             FailureAdvice("A variant could not be made", "The original is stored. Compare the variant with the image.")
         case 403: FailureAdvice("A file could not be stored", "Check the space and the permissions of the cache.")
         case 404: FailureAdvice("The file name belongs to another image", "Add {sha256} or {host} to the template.")
-        case 501: FailureAdvice("A worker had a fault of its own", "larder health names it.")
+        case 501: FailureAdvice("A worker had a fault of its own", "larder status --health names it.")
         default: FailureAdvice("Larder error \(code)", "The message below says more.")
         }
     }

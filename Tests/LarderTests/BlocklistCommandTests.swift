@@ -44,7 +44,7 @@ struct BlocklistCommandTests {
         let scene = try await Scene()
         let list = "http://h/1\n\n  nonsense\r\n http://h/2 \nftp://h/3\nhttp://user:s3cret@\n"
         let file = try scene.directory.write(list.utf8, to: "list")
-        let outcome = try await scene.larder("blocklist", "import", file)
+        let outcome = try await scene.larder("blocklist", "add", "--from", file)
         #expect(outcome.code == 1)
         #expect(outcome.text == "2 URLs blocked, 3 lines refused\n")
         let printed = outcome.errorText.split(separator: "\n").map(String.init)
@@ -56,7 +56,7 @@ struct BlocklistCommandTests {
         #expect(
             try await scene.sql("SELECT string_agg(url, ' ' ORDER BY url) FROM larder.blocklist")
                 == "http://h/1 http://h/2")
-        let one = try await scene.larder("blocklist", "import", "-", input: Array("http://h/4\nx".utf8))
+        let one = try await scene.larder("blocklist", "add", "--from", "-", input: Array("http://h/4\nx".utf8))
         #expect(one.text == "1 URL blocked, 1 line refused\n")
     }
 
@@ -65,7 +65,7 @@ struct BlocklistCommandTests {
         let long = "http://h/" + String(repeating: "x", count: 9000)
         let lines = (0..<1200).map { "http://h/\($0)" } + [long, ""]
         let imported = try await scene.larder(
-            "blocklist", "import", "-", "--reason", "export", "--json",
+            "blocklist", "add", "--from", "-", "--reason", "export", "--json",
             input: Array(lines.joined(separator: "\n").utf8) + [0x0A, 0xC3, 0x28, 0x0A])
         #expect(imported.code == 1)
         let totals = try fields(try #require(imported.lines.last))
@@ -75,7 +75,7 @@ struct BlocklistCommandTests {
         // More than one page.
         let listed = try await scene.larder("blocklist", "list", "--json")
         #expect(Set(listed.lines).count == 1200)
-        let missing = try await scene.larder("blocklist", "import", scene.directory.file("none"), "--json")
+        let missing = try await scene.larder("blocklist", "add", "--from", scene.directory.file("none"), "--json")
         #expect(missing.code == 1)
         #expect(try missing.error.message.contains("none"))
         let cleared = try fields(

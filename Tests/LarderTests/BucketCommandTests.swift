@@ -139,7 +139,7 @@ struct BucketCommandTests {
         let work = try await larder("work", "--drain", "--max-size", "1GiB")
         #expect(work.code == 2, "\(work.errorText)")
         #expect(work.errorText.contains("life-cycle rule"), "\(work.errorText)")
-        let share = try await larder("cache", "share")
+        let share = try await larder("cache", "verify", "--share")
         #expect(share.code == 2, "\(share.errorText)")
         #expect(share.errorText.contains("must be a directory"), "\(share.errorText)")
         try await MotoServer.call("POST", "larder/faults/\(bucket)", #"["skew","skew"]"#)

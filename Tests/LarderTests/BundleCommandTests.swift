@@ -105,11 +105,12 @@ struct BundleCommandTests {
         #expect(stored == "6")
     }
 
-    @Test func `cache table writes the variants of a batch to an image table`() async throws {
+    @Test func `cache export writes the variants of a batch to an image table`() async throws {
         let (scene, urls) = try await filled()
         let place = scene.directory.file("tables")
         let command = [
-            "cache", "table", "--batch", "b", "--variant", "small", "-o", place, "--page-size", "4096", "--json",
+            "cache", "export", "--as", "fastimagecache", "--batch", "b", "--variant", "small", "-o", place,
+            "--page-size", "4096", "--json",
         ]
         let made = try await scene.larder(command).run()
         #expect(made.code == 0, "\(made.errorText)")
@@ -150,10 +151,15 @@ struct BundleCommandTests {
         #expect(less.code == 1)
         #expect(try last(less)["missing"] as? Int == 1)
         // The originals have different sizes.
-        let originals = try await scene.larder("cache", "table", "--batch", "b", "-o", place, "--json")
+        let originals = try await scene.larder(
+            "cache", "export", "--as", "fastimagecache", "--batch", "b", "-o", place, "--json")
         #expect(originals.lines.count == 1, "\(originals.errorText)")
-        #expect(try await scene.larder("cache", "table", "--batch", "b", "-o", place, "--style", "x").code == 2)
-        let none = try await scene.larder("cache", "table", "--batch", "b", "--variant", "none", "-o", place)
+        #expect(
+            try await scene.larder(
+                "cache", "export", "--as", "fastimagecache", "--batch", "b", "-o", place, "--style", "x"
+            ).code == 2)
+        let none = try await scene.larder(
+            "cache", "export", "--as", "fastimagecache", "--batch", "b", "--variant", "none", "-o", place)
         #expect(none.code == 1)
         #expect(none.errorText.contains("batch b has stored nothing as variant none"))
     }

@@ -77,30 +77,29 @@ struct ControlCommandTests {
         let scene = try await Scene()
         _ = try await scene.larder(
             "enqueue", "--batch", "spring", scene.origin.url("/a.jpg"), scene.origin.url("/b.jpg"))
-        let set = try await line(scene, "queue", "limit", "default", "--max-running", "1", "--max-rate", "0.5")
+        let set = try await line(scene, "queue", "set", "default", "--max-running", "1", "--max-rate", "0.5")
         #expect(set["queue"] as? String == "default")
         #expect(set["maxRunning"] as? Int == 1)
         #expect(set["maxRate"] as? Double == 0.5)
         let worker = try await scene.worker(slots: 2)
         #expect(try await worker.claim(upTo: 2).count == 1)
-        let listed = try await line(scene, "queue", "list")
+        let listed = try await line(scene, "status", "--queues")
         #expect(listed["running"] as? Int == 1)
         #expect(listed["limit"] as? String == "max_running")
         #expect(listed["ready"] as? Bool == true)
         #expect(listed["paused"] as? Bool == false)
         let limits = "at most 1 running, at most 0.5 per second"
         #expect(
-            try await scene.larder("queue", "list").text
+            try await scene.larder("status", "--queues").text
                 == "default\t1 running\t\(limits)\t2 items open\tat its limit (max_running)\n")
         let waiting = "queue default is at its limit (\(limits), 1 run), its ready jobs wait"
         #expect(try await scene.larder("status").text.contains(waiting))
         #expect(try await scene.larder("status", "--health").text.contains("info: a queue is at its limit: "))
-        let unset = try await scene.larder("queue", "limit", "default")
-        #expect(unset.text == "queue default: no limit\n")
+        let unset = try await scene.larder("queue", "set", "default", "--max-rate", "none")
+        #expect(unset.text.hasPrefix("default\t1 running\tno limit\t"), "\(unset.text)")
         #expect(try await worker.claim(upTo: 2).count == 1)
-        let refused = try await scene.larder("queue", "limit", "none", "--max-rate", "3", "--json")
-        #expect(refused.code == 1)
-        #expect(try refused.error.message.contains("none"))
+        let made = try await line(scene, "queue", "set", "nightly", "--max-rate", "3")
+        #expect(made["maxRate"] as? Double == 3)
         #expect(try await scene.faults() == [])
     }
 
@@ -109,17 +108,19 @@ struct ControlCommandTests {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         #expect(try await scene.larder("run", "--batch", "spring", url).code == 0)
         _ = try await scene.larder("enqueue", "--batch", "open", scene.origin.url("/b.jpg"))
-        let unsure = try await scene.larder("delete", "spring")
+        let unsure = try await scene.larder("discard", "spring", "--delete")
         #expect(unsure.code == 2, "\(unsure.errorText)")
         #expect(unsure.errorText.contains("delete batch spring"), "\(unsure.errorText)")
-        #expect(try await scene.larder("delete", "open", "--yes").errorText.contains("batch \"open\" is not finished"))
+        #expect(
+            try await scene.larder("discard", "open", "--delete", "--yes").errorText.contains(
+                "batch \"open\" is not finished"))
         #expect(try await scene.sql("SELECT count(*) FROM larder.progress") == "2")
-        let deleted = try await line(scene, "delete", "spring", "--yes")
+        let deleted = try await line(scene, "discard", "spring", "--delete", "--yes")
         #expect(deleted["batch"] as? String == "spring")
         #expect(deleted["total"] as? Int == 1)
         #expect(deleted["deleted"] as? Bool == true)
         #expect(try await scene.larder("report", "spring").code == 1)
-        #expect(try await scene.larder("delete", "spring", "--yes").code == 1)
+        #expect(try await scene.larder("discard", "spring", "--delete", "--yes").code == 1)
         #expect(scene.stored.count == 1, "the image stays")
         #expect(try await scene.faults() == [])
     }

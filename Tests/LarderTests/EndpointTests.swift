@@ -66,9 +66,9 @@ struct EndpointTests {
         _ = try await scene.sql("SELECT larder.queue_set('other')")
         #expect(try await scene.larder("enqueue", "--queue", "other", urls[0]).code == 0)
         // Of another origin: those of a held one are soon no longer ready.
-        #expect(try await scene.larder("origin", "hold", "http://held.example/").code == 0)
+        #expect(try await scene.larder("pause", "--origin", "http://held.example/").code == 0)
         let documented = try Document("docs/metrics.md").text
-        // Those of the last runs are only in the file that `larder metrics` writes.
+        // Those of the last runs are only in the file that `larder status --metrics` writes.
         let named = Set(documented.matches(of: /\| `((?:larder|process)_\w+)`/).map { String($0.1) })
             .filter { !$0.hasPrefix("larder_batch_last_run_") }
         func shown() async throws -> Set<String> {

@@ -115,7 +115,7 @@ struct FetchTests {
     @Test func `a drain that leaves work prints the held origin and its end`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
-        let away = try await scene.larder("origin", "hold", url, "--for", "30m")
+        let away = try await scene.larder("pause", "--origin", url, "--for", "30m")
         #expect(away.code == 0)
         _ = try await scene.larder("enqueue", url)
         let drain = try await scene.larder("work", "--drain")

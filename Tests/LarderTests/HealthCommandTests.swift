@@ -7,14 +7,14 @@ import Worker
 
 @testable import Commands
 
-/// What operators and their tools are told: `larder health`, `larder metrics`, log levels, and systemd's notifications.
+/// `larder status --health` and `--metrics`, log levels, and systemd's notifications.
 @Suite(.timeLimit(.minutes(5)))
 struct HealthCommandTests {
     @Test func `a queue without a worker is a warning, and its end is health`() async throws {
         let scene = try await Scene()
         // What the test server has done to all of its databases is not of interest.
         func findings(_ words: String...) async throws -> (code: Int32?, own: Bool) {
-            let outcome = try await scene.larder(["health", "--json"] + words).run()
+            let outcome = try await scene.larder(["status", "--health", "--json"] + words).run()
             let what = try outcome.lines.map { try fields($0)["what"] as? String }
             return (outcome.code, what.contains("jobs are ready and no worker is live"))
         }
@@ -43,17 +43,17 @@ struct HealthCommandTests {
     @Test func `a paused batch is a note`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "spring")
-        #expect(try await !scene.larder("health").text.contains("a batch is paused"))
+        #expect(try await !scene.larder("status", "--health").text.contains("a batch is paused"))
         #expect(try await scene.larder("pause", "spring").code == 0)
         let role = try #require(try await scene.sql("SELECT session_user"))
-        let line = try await scene.larder("health").lines.first { $0.contains("a batch is paused") }
+        let line = try await scene.larder("status", "--health").lines.first { $0.contains("a batch is paused") }
         #expect(line?.contains("info: a batch is paused: spring, since ") == true)
         #expect(line?.contains(" by \(role)") == true, "\(line ?? "")")
         let status = try await scene.larder("status", "spring").text
         #expect(status.contains("): paused since 20"), "\(status)")
         #expect(status.contains("Z by \(role), 0% 0/1"), "\(status)")
         #expect(try await scene.larder("cancel", "spring").code == 0)
-        #expect(try await !scene.larder("health").text.contains("a batch is paused"))
+        #expect(try await !scene.larder("status", "--health").text.contains("a batch is paused"))
     }
 
     @Test func `status names a paused queue and the command that resumes it, as health does`() async throws {
@@ -66,10 +66,10 @@ struct HealthCommandTests {
             #expect(text.contains("sealed, 0% 0/1"), "\(text)")
             #expect(text.contains(line), "\(text)")
         }
-        let health = try await scene.larder("health").text
+        let health = try await scene.larder("status", "--health").text
         #expect(health.contains("('larder resume --queue default' resumes it)"), "\(health)")
         _ = try await scene.larder("pause", "spring")
-        #expect(try await scene.larder("health").text.contains("('larder resume spring' resumes it)"))
+        #expect(try await scene.larder("status", "--health").text.contains("('larder resume spring' resumes it)"))
         _ = try await scene.larder("resume", "--queue", "default")
         #expect(try await !scene.larder("status").text.contains("is paused"))
     }
@@ -83,31 +83,31 @@ struct HealthCommandTests {
         let lines = try await scene.larder("status").lines.filter { $0.hasPrefix("queue q") || $0.contains(" more ") }
         #expect(lines.count == 21, "\(lines)")
         #expect(lines.first?.hasPrefix("queue q10 is paused") == true, "\(lines)")
-        #expect(lines.last == "5 more queues wait; 'larder queue list' lists all", "\(lines)")
+        #expect(lines.last == "5 more queues wait; 'larder status --queues' lists all", "\(lines)")
     }
 
     @Test func `metrics are written for a textfile collector as promtool accepts them`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))
         let path = scene.directory.file("larder.prom")
-        let outcome = try await scene.larder("metrics", "--textfile", path)
+        let outcome = try await scene.larder("status", "--metrics", "--textfile", path)
         #expect(outcome.code == 0, "\(outcome.errorText)")
         #expect(outcome.text.isEmpty, "\(outcome.errorText)")
         let text = try String(contentsOfFile: path, encoding: .utf8)
         #expect(text.contains("\nlarder_queue_open_items{queue=\"default\"} 1\n"), "\(text)")
-        #expect(try await scene.larder("metrics").text.contains("\nlarder_workers 0\n"))
+        #expect(try await scene.larder("status", "--metrics").text.contains("\nlarder_workers 0\n"))
         let checked = try await RunningCommand(
             "/usr/bin/promtool", ["check", "metrics"], environment: [:], input: Array(text.utf8)
         ).outcome()
         #expect(checked.code == 0, "\(checked.text)\(checked.errorText)")
-        #expect(try await scene.larder("metrics", "--json").code == 2)
+        #expect(try await scene.larder("status", "--metrics", "--json").code == 2)
     }
 
     @Test func `unprintable characters of labels are shown as their code`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "a\u{2066}b\"c", "http://a.example/1")
         _ = try await scene.larder("cancel", "a\u{2066}b\"c")
-        let text = try await scene.larder("metrics").text
+        let text = try await scene.larder("status", "--metrics").text
         #expect(text.contains(#"{batch="a\\u{2066}b\"c",outcome="cancelled"} 1"#), "\(text)")
         #expect(!text.contains("\u{2066}"))
         let checked = try await RunningCommand(
@@ -124,7 +124,7 @@ struct HealthCommandTests {
             _ = try await scene.larder("work", "--drain")
         }
         _ = try await scene.larder("enqueue", "--batch", "open", "--at", "+1h", good)
-        let page = try await scene.larder("metrics").text
+        let page = try await scene.larder("status", "--metrics").text
         for (outcome, count) in [("succeeded", 1), ("failed", 1), ("cancelled", 0)] {
             let line = "larder_batch_last_run_items{batch=\"nightly\",outcome=\"\(outcome)\"} \(count)\n"
             #expect(page.contains(line), "\(page)")

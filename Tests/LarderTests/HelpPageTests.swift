@@ -69,6 +69,42 @@ struct HelpPageTests {
         #expect(try await LarderCommand("help", word, "--json").run().lines.count == commands.count)
     }
 
+    @Test func `the first help shows twelve commands, and help --all every one of at most 45`() async throws {
+        let all = CommandTable.larder.all.map(\.name)
+        #expect(all.count <= 45)
+        let first = try await LarderCommand("--help").run().text
+        let names = first.matches(of: /(?m)^\x20{2}([a-z]+( [a-z]+)?)\x20{2}/).map { String($0.1) }
+        #expect(names.count == 12)
+        #expect(names.allSatisfy(all.contains), "\(names)")
+        #expect(first.contains("'larder help --all' lists all \(all.count) commands"))
+        let whole = try await LarderCommand("help", "--all").run().text
+        #expect(whole.matches(of: /(?m)^\x20{2}([a-z]+( [a-z]+)?)\x20{2}/).map { String($0.1) } == all)
+    }
+
+    @Test(arguments: [
+        ("blocklist clear --yes", "blocklist remove", "--all --yes"), ("health --json", "status", "--health --json"),
+        ("--json ls", "status", "--json"), ("cache ls a", "cache list", "a"), ("delete b", "discard", "--delete b"),
+        ("completion bash", "manual", "--completion bash"), ("queue list", "status", "--queues"),
+    ])
+    func `other words of a command are found with the option that they imply`(
+        line: String, name: String, rest: String
+    ) throws {
+        let (command, words) = try CommandTable.larder.find(line.split(separator: " ").map { Array($0.utf8) })
+        #expect(command.name == name)
+        #expect(words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ") == rest)
+    }
+
+    @Test func `every spelling names one command`() {
+        let spellings = CommandTable.larder.all.flatMap(\.spellings).map(\.words)
+        #expect(Set(spellings).count == spellings.count)
+    }
+
+    @Test func `the man page of a command has its other words`() throws {
+        let pages = ManualPage.all(of: .larder)
+        let page = try #require(pages.first { $0.name == "larder-blocklist-remove" })
+        #expect(page.text.contains("Also 'larder blocklist clear'."))
+    }
+
     @Test func `a word is near when at most a third of its letters differ`() {
         #expect(NearestWord.distance(Array("stauts".utf8), Array("status".utf8)) == 1)
         #expect(NearestWord.distance(Array("".utf8), Array("abc".utf8)) == 3)
@@ -87,7 +123,7 @@ struct HelpPageTests {
         #expect(RequiredRole.remedy(QueueError(.refused, "x"), of: cancel, login: nil) == nil)
         let refused = QueueError(.loginRefused, "permission denied for database larder", sqlState: "42501")
         #expect(RequiredRole.remedy(refused, of: cancel, login: "shop") == nil)
-        for name in ["health", "metrics", "status", "serve"] {
+        for name in ["report", "status", "serve"] {
             let command = try #require(CommandTable.larder.all.first { $0.name == name })
             #expect(RequiredRole.names(for: command) == ["larder_reader"])
         }

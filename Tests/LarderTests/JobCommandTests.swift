@@ -2,7 +2,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// `lookup`, `job set`, and the options of `enqueue` about time and running jobs.
+/// `status URL`, `prioritize --job`, and the options of `enqueue` about time and running jobs.
 @Suite(.timeLimit(.minutes(5)))
 struct JobCommandTests {
     private func line(_ scene: Scene, _ arguments: String...) async throws -> [String: Any] {
@@ -17,7 +17,7 @@ struct JobCommandTests {
         let url = try scene.serve("plain.jpg", at: "/a.jpg"), later = scene.origin.url("/b.jpg")
         #expect(try await scene.larder("run", "--batch", "one", url).code == 0)
         _ = try await scene.larder("enqueue", "--at", "+1h", later)
-        let found = try await line(scene, "lookup", url, url)
+        let found = try await line(scene, "status", url, url)
         #expect(found["state"] as? String == "completed")
         #expect(found["outcome"] as? String == "succeeded")
         #expect(found["url"] as? String == url)
@@ -27,31 +27,31 @@ struct JobCommandTests {
         #expect(file["variant"] is String == false)
         let path = try #require(file["path"] as? String)
         #expect(scene.stored.contains { path.hasSuffix($0) }, "\(scene.stored)")
-        let text = try await scene.larder("lookup", later, "http://b.example/2.jpg", url).text
+        let text = try await scene.larder("status", later, "http://b.example/2.jpg", url).text
         #expect(
             text.hasPrefix("\(later)\tscheduled\nhttp://b.example/2.jpg\tunknown\n\(url)\tcompleted (succeeded)\t2"))
         #expect(text.hasSuffix("\n  original\t\(path)\t\(url)\n"), "\(text)")
         let list = try scene.directory.write("\(url)\n".utf8, to: "list")
-        #expect(try await line(scene, "lookup", "--from", list, "--pipeline", "original")["job"] is Int)
-        let refused = try await scene.larder("lookup", url, "--pipeline", "none", "--json")
+        #expect(try await line(scene, "status", "--from", list, "--pipeline", "original")["job"] is Int)
+        let refused = try await scene.larder("status", url, "--pipeline", "none", "--json")
         #expect(refused.code == 1)
         #expect(try refused.error.message.contains("none"))
     }
 
-    @Test func `job set changes the priority and the time of a live job`() async throws {
+    @Test func `prioritize changes the priority and the time of a live job`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--at", "+1h", scene.origin.url("/a.jpg"))
         let job = try #require(try await scene.sql("SELECT id FROM larder_data.job"))
-        let kept = try await line(scene, "job", "set", job, "--priority", "0")
+        let kept = try await line(scene, "prioritize", "--job", job, "0")
         #expect(kept["job"] as? Int == Int(job))
         #expect(kept["state"] as? String == "scheduled")
         #expect(try await scene.sql("SELECT priority FROM larder_data.job") == "0")
-        #expect(try await scene.larder("job", "set", job, "--at", "+2d").text == "job \(job): scheduled\n")
+        #expect(try await scene.larder("prioritize", "--job", job, "--at", "+2d").text == "job \(job): scheduled\n")
         #expect(try await scene.sql("SELECT run_at > now() + interval '47 h' FROM larder_data.scheduled") == "t")
-        _ = try await scene.larder("job", "set", job, "--at", "2100-01-01T00:00:00Z")
+        _ = try await scene.larder("prioritize", "--job", job, "--at", "2100-01-01T00:00:00Z")
         #expect(try await scene.sql("SELECT run_at = '2100-01-01Z' FROM larder_data.scheduled") == "t")
-        #expect(try await line(scene, "job", "set", job, "--at", "+0s")["state"] as? String == "ready")
-        let unknown = try await scene.larder("job", "set", "987654", "--priority", "1", "--json")
+        #expect(try await line(scene, "prioritize", "--job", job, "--at", "+0s")["state"] as? String == "ready")
+        let unknown = try await scene.larder("prioritize", "--job", "987654", "1", "--json")
         #expect(unknown.code == 1)
         #expect(try unknown.error.message.contains("987654"))
         #expect(try await scene.faults() == [])
@@ -94,7 +94,7 @@ struct JobCommandTests {
         #expect(refused.code == 2, "\(refused.errorText)")
         #expect(refused.errorText.contains("--not-after"), "\(refused.errorText)")
         #expect(try await scene.larder(set + ["+0s", "--on-running", "again"]).run().code == 0)
-        #expect(try await scene.larder("schedule", "run", "nightly").code == 0)
+        #expect(try await scene.larder("enqueue", "--schedule", "nightly").code == 0)
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await scene.sql("SELECT batch || ' ' || cancelled FROM larder.progress") == "nightly 1")
         #expect(scene.origin.requests.isEmpty)
@@ -103,26 +103,26 @@ struct JobCommandTests {
     @Test func `the limits of an origin are set, listed, shown while jobs wait for them, and removed`() async throws {
         let scene = try await Scene()
         let name = "http://127.0.0.1:\(scene.origin.port)"
-        let set = try await line(scene, "origin", "limit", scene.origin.url("/a.jpg"), "--max-running", "1")
+        let set = try await line(scene, "origin", "set", scene.origin.url("/a.jpg"), "--max-running", "1")
         #expect(set["maxRunning"] as? Int == 1)
         #expect(set["maxRate"] is Double == false)
         _ = try await scene.larder("enqueue", scene.origin.url("/a.jpg"), scene.origin.url("/b.jpg"))
         let worker = try await scene.worker(slots: 2)
         #expect(try await worker.claim(upTo: 2).count == 1)
-        let listed = try await line(scene, "origin", "list")
+        let listed = try await line(scene, "status", "--origins")
         #expect(listed["origin"] as? String == name)
         #expect(listed["limit"] as? String == "max_running")
         #expect(listed["running"] as? Int == 1)
         #expect(listed["maxRunning"] as? Int == 1)
         _ = try await scene.sql("UPDATE larder_data.origin_limit SET next_slot = '2100-01-01Z' RETURNING 1")
-        let health = try await scene.larder("health").text
+        let health = try await scene.larder("status", "--health").text
         #expect(
             health.contains("info: an origin is at its limit: \(name), max_running is 1, jobs wait until 2100-01-01"))
-        #expect(health.contains("'larder origin limit \(name)'"), "\(health)")
+        #expect(health.contains("'larder origin set \(name)'"), "\(health)")
         let text = "\(name)\t1 running\tat most 1 running\tat its limit (max_running)\tjobs wait until 2100-01-01"
-        #expect(try await scene.larder("origin", "list").text.hasPrefix(text))
-        #expect(try await scene.larder("origin", "limit", name).text == "1 origin: no limit\n")
-        #expect(try await scene.larder("origin", "list").text.isEmpty)
+        #expect(try await scene.larder("status", "--origins").text.hasPrefix(text))
+        #expect(try await scene.larder("origin", "set", name, "--max-rate", "none").text == "1 origin: no limit\n")
+        #expect(try await scene.larder("status", "--origins").text.isEmpty)
         #expect(try await scene.faults() == [])
     }
 
@@ -139,7 +139,7 @@ struct JobCommandTests {
         #expect(kept["order"] as? String == "newest")
         #expect(kept["jobTimeoutSeconds"] as? Int == 300)
         #expect(kept["lowPriorityEvery"] as? Int == 0)
-        let text = try await scene.larder("queue", "list").text
+        let text = try await scene.larder("status", "--queues").text
         #expect(text.contains("nightly\t0 running\tno limit\t0 items open\thistory kept 7 d\n"), "\(text)")
         #expect(try await scene.sql("SELECT keep_history = '7 days' FROM larder.queue WHERE queue = 'nightly'") == "t")
     }

@@ -40,7 +40,8 @@ struct ListTests {
         #expect(
             try outcome.lines.map { try fields($0)["url"] as? String }
                 == ["http://a.example/1.jpg#top", "http://a.example/2.jpg"])
-        let blocked = try await scene.larder("blocklist", "import", "-", input: Array("# bad\nhttp://h/1\nx".utf8))
+        let blocked = try await scene.larder(
+            "blocklist", "add", "--from", "-", input: Array("# bad\nhttp://h/1\nx".utf8))
         #expect(blocked.text == "1 URL blocked, 1 line refused\n")
         #expect(blocked.errorText.contains("line 3"), "\(blocked.errorText)")
     }

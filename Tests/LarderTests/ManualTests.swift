@@ -5,7 +5,7 @@ import Testing
 @testable import CommandLine
 @testable import Commands
 
-/// Man pages and completions, which `larder manual` and `larder completion` make from the table of commands.
+/// Man pages and completions, which `larder manual` makes from the table of commands.
 @Suite(.timeLimit(.minutes(5)))
 struct ManualTests {
     private let directory: TemporaryDirectory
@@ -43,7 +43,7 @@ struct ManualTests {
     }
 
     @Test func `a shell without a completion is a wrong usage with the nearest name`() async throws {
-        let outcome = try await LarderCommand("completion", "zhs").run()
+        let outcome = try await LarderCommand("manual", "--completion", "zhs").run()
         #expect(outcome.code == 2)
         #expect(outcome.errorText.contains("'zhs' is not one of bash, zsh, fish; did you mean 'zsh'?"))
     }
@@ -52,14 +52,14 @@ struct ManualTests {
         (["larder", "sta"], ["status"]),
         (["larder", "cache", "tr"], ["trim"]),
         (["larder", "cache", "trim", "--max-a"], ["--max-age"]),
-        (["larder", "--json", "blocklist", "cl"], ["clear"]),
-        (["larder", "help", "blocklist", "cl"], ["clear"]),
+        (["larder", "--json", "blocklist", "re"], ["remove"]),
+        (["larder", "help", "blocklist", "re"], ["remove"]),
         (["larder", "report", "spr"], ["spring"]),
         (["larder", "enqueue", "--batch", "spr"], ["spring"]),
         (["larder", "enqueue", "spr"], []),
     ])
     func `bash completes commands, options and names of batches`(words: [String], wanted: [String]) async throws {
-        let script = try await LarderCommand("completion", "bash").run().text
+        let script = try await LarderCommand("manual", "--completion", "bash").run().text
         let given = words.map { "'\($0)'" }.joined(separator: " ")
         let text = """
             larder() { printf '{"batch":"%s","total":1}\\n' spring autumn spring; }
@@ -74,7 +74,7 @@ struct ManualTests {
     }
 
     @Test func `fish completes commands, options and names of batches`() async throws {
-        let script = try await LarderCommand("completion", "fish").run().text
+        let script = try await LarderCommand("manual", "--completion", "fish").run().text
         let names = "function larder; for n in 1 2; echo '{\"batch\":\"spring\",\"total\":1}'; end; end\n"
         for (line, wanted) in [
             ("larder sta", "status"), ("larder cache tr", "trim"), ("larder cache trim --max-a", "--max-age"),
@@ -91,7 +91,7 @@ struct ManualTests {
 
     @Test func `zsh accepts its completion`() async throws {
         let path = directory.file("_larder")
-        let script = try await LarderCommand("completion", "zsh").run().text
+        let script = try await LarderCommand("manual", "--completion", "zsh").run().text
         try Data(script.utf8).write(to: URL(filePath: path))
         try await SystemTool.run(["zsh", "--no-exec", path])
         #expect(script.hasPrefix("#compdef larder\n"))

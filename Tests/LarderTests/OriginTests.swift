@@ -210,23 +210,23 @@ struct OriginTests {
         func status(_ words: String...) async throws -> CommandOutcome {
             try await scene.larder(["status"] + words).run()
         }
-        _ = try await scene.larder("origin", "hold", scene.origin.url("/"), "--for", "30m")
+        _ = try await scene.larder("pause", "--origin", scene.origin.url("/"), "--for", "30m")
         let idle = try await status()
         #expect(idle.code == 0)
         #expect(idle.text.isEmpty)
         let health = try await status("--health")
         #expect(health.code == 0)
         #expect(health.text.hasPrefix("info: an origin is held: \(name), until 2"), "\(health.text)")
-        #expect(health.text.contains("Z, operator (its jobs are scheduled for then; 'larder origin clear \(name)' "))
+        #expect(health.text.contains("Z, operator (its jobs are scheduled for then; 'larder resume --origin \(name)' "))
 
         _ = try await scene.larder("enqueue", "--batch", "b", scene.origin.url("/a.png"))
         for text in try await [status().text, status("b").text] {
             #expect(text.contains("b (1): sealed, 0% 0/1"))
             #expect(text.contains("\norigin \(name) is held until 2"), "\(text)")
         }
-        let cleared = try await scene.larder("origin", "clear", scene.origin.url("/")).text
-        #expect(cleared.hasPrefix("1 origin cleared\njobs of \(name) that were deferred run from 2"), "\(cleared)")
-        _ = try await scene.larder("origin", "hold", scene.origin.url("/"), "--for", "30m")
+        let cleared = try await scene.larder("resume", "--origin", scene.origin.url("/")).text
+        #expect(cleared.hasPrefix("1 origin resumed\njobs of \(name) that were deferred run from 2"), "\(cleared)")
+        _ = try await scene.larder("pause", "--origin", scene.origin.url("/"), "--for", "30m")
         // Every line is a batch.
         #expect(try await status("--json").lines.count == 1)
         #expect(try await status("b", "--json").lines.count == 1)

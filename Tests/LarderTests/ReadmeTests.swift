@@ -58,7 +58,8 @@ struct ReadmeTests {
     }
 
     @Test func `every command named in prose exists`() async throws {
-        let known = CommandTable.larder.all.map(\.name) + ["help", "version"]
+        let known =
+            CommandTable.larder.all.flatMap(\.spellings).map { $0.words.joined(separator: " ") } + ["help", "version"]
         for page in try Document.names() {
             let text = try Document(page).text
             for match in text.matches(of: /`larder ([a-z]+)(?: ([a-z]+))?/) {

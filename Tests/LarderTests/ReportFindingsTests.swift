@@ -126,8 +126,8 @@ struct ReportFindingsTests {
                 + "<code>--max-body</code> raises the limit.")
         #expect(ReportPage.advice("larder retry BATCH.", batch: nil) == "<code>larder retry BATCH</code>.")
         #expect(
-            ReportPage.advice("larder queue limit reduces it; larder health shows it.", batch: nil)
-                == "<code>larder queue limit</code> reduces it; <code>larder health</code> shows it.")
+            ReportPage.advice("larder queue set reduces it; larder status --health shows it.", batch: nil)
+                == "<code>larder queue set</code> reduces it; <code>larder status --health</code> shows it.")
         #expect(ShellWord.quoted("spring-2026") == "spring-2026")
         #expect(ShellWord.quoted("-x") == "'-x'")
     }

@@ -15,19 +15,19 @@ struct ScheduleCommandTests {
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.batch") == "0")
 
-        #expect(try await scene.larder("schedule", "run", "nightly").code == 0)
+        #expect(try await scene.larder("enqueue", "--schedule", "nightly").code == 0)
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await scene.sql("SELECT batch || succeeded FROM larder.progress") == "nightly1")
         #expect(try await scene.sql("SELECT meta ->> 'name' FROM larder.record") == "first")
-        let line = try fields(try await scene.larder("schedule", "list", "--json").text)
+        let line = try fields(try await scene.larder("status", "--schedules", "--json").text)
         #expect(line["lastURLs"] as? Int == 1)
         #expect(line["missed"] as? Int == 0)
         #expect(line["paused"] as? Bool == false)
         #expect(
-            try await scene.larder("schedule", "list").text.hasPrefix(
+            try await scene.larder("status", "--schedules").text.hasPrefix(
                 "nightly: 0 2 * * * Europe/Berlin, 1 URL, next at "))
 
-        #expect(try await scene.larder("schedule", "pause", "nightly").text == "schedule nightly: paused\n")
+        #expect(try await scene.larder("pause", "--schedule", "nightly").text == "schedule nightly: paused\n")
         #expect(try await scene.larder("schedule", "remove", "nightly").code == 0)
         let unknown = try await scene.larder("schedule", "remove", "nightly")
         #expect(unknown.code == 1)
@@ -40,12 +40,12 @@ struct ScheduleCommandTests {
         _ = try await scene.larder("schedule", "set", "nightly", "--cron", "0 2 * * *", url)
         // A run that was opened by hand and is not sealed.
         _ = try await scene.larder("enqueue", "--batch", "nightly", "--open", url)
-        _ = try await scene.larder("schedule", "run", "nightly")
+        _ = try await scene.larder("enqueue", "--schedule", "nightly")
         _ = try await scene.larder("work", "--drain")
-        let text = try await scene.larder("schedule", "list").text
+        let text = try await scene.larder("status", "--schedules").text
         #expect(text.contains(" and waits, batch nightly@1 is not finished: 'larder status 1' shows it, "), "\(text)")
         #expect(text.contains("URL, due since 2"), "\(text)")
-        let line = try fields(try await scene.larder("schedule", "list", "--json").text)
+        let line = try fields(try await scene.larder("status", "--schedules", "--json").text)
         #expect(line["waitingFor"] as? Int == 1)
         #expect(try await scene.larder("cancel", "1").code == 0)
         #expect(try await scene.larder("work", "--drain").code == 0)

@@ -6,11 +6,11 @@ import Testing
 struct UnknownNameTests {
     @Test func `an unknown queue is answered with the nearest name, the list, and how to create one`() async throws {
         let scene = try await Scene()
-        let creates = "and in SQL SELECT larder.queue_set"
         let near =
-            "unknown queue \"defalt\"; did you mean 'default'? 'larder queue list' shows all, \(creates)('defalt')"
+            "unknown queue \"defalt\"; did you mean 'default'? 'larder status --queues' shows all; "
+            + "to create it: larder queue set defalt"
         for words in [
-            ["work", "--drain", "--queue", "defalt"], ["pause", "--queue", "defalt"], ["queue", "limit", "defalt"],
+            ["work", "--drain", "--queue", "defalt"], ["pause", "--queue", "defalt"],
             ["enqueue", "http://a.example/1", "--queue", "defalt"],
         ] {
             let outcome = try await scene.larder(words).run()
@@ -18,7 +18,8 @@ struct UnknownNameTests {
             #expect(outcome.errorText.contains(near), "\(words): \(outcome.errorText)")
         }
         let other = try await scene.larder("resume", "--queue", "it's")
-        let list = "unknown queue \"it's\"; 'larder queue list' shows all, \(creates)('it''s') creates one"
+        let list =
+            "unknown queue \"it's\"; 'larder status --queues' shows all; to create it: larder queue set 'it\\''s'"
         #expect(other.errorText.contains(list), "\(other.errorText)")
         _ = try await scene.sql("SELECT larder.queue_set('it''s')")
         #expect(try await scene.larder("resume", "--queue", "it's").code == 0)
@@ -37,8 +38,8 @@ struct UnknownNameTests {
         }
         let number = try await scene.larder("status", "99")
         #expect(number.errorText.contains("unknown batch \"99\"; 'larder status' shows"), "\(number.errorText)")
-        let schedule = try await scene.larder("schedule", "run", "nightl")
-        let near = "unknown schedule \"nightl\"; did you mean 'nightly'? 'larder schedule list' shows all"
+        let schedule = try await scene.larder("enqueue", "--schedule", "nightl")
+        let near = "unknown schedule \"nightl\"; did you mean 'nightly'? 'larder status --schedules' shows all"
         #expect(schedule.code == 1, "\(schedule.errorText)")
         #expect(schedule.errorText.contains(near), "\(schedule.errorText)")
     }

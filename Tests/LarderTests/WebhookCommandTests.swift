@@ -52,7 +52,7 @@ struct WebhookCommandTests {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let hook = ["--on-finished", "http://127.0.0.1:\(port)/x"]
         _ = try await scene.larder(["schedule", "set", "nightly", "--cron", "@daily", url] + hook).run()
-        _ = try await scene.larder("schedule", "run", "nightly")
+        _ = try await scene.larder("enqueue", "--schedule", "nightly")
         _ = try await scene.larder(["enqueue", "--batch", "spring", url] + hook).run()
         let drained = try await scene.larder(["work", "--drain"] + options(port)).run()
         #expect(drained.code == 0, "\(drained.errorText)")

@@ -3,7 +3,7 @@ import JobQueue
 import Reports
 import Terminal
 
-/// The commands that change batches, jobs and queues.
+/// The commands that cancel and retry jobs.
 extension Command {
     static let cancel = Command(
         words: ["cancel"], operands: "[BATCH]",
@@ -41,25 +41,6 @@ extension Command {
         let answer = try await Settings(arguments).openQueue().producer.cancel(job: number).rawValue
         try Console.show(["job": number, "result": answer], arguments, "job \(number): \(answer)")
         return .done
-    }
-
-    static let pause = Command(
-        words: ["pause"], operands: "[BATCH]",
-        summary: "Pause a batch, or a queue",
-        discussion: "Its jobs are no longer claimed. Running jobs continue, and URLs can still be enqueued.",
-        examples: ["larder pause spring", "larder pause --queue default"],
-        options: [ControlTarget.queueOption, Settings.databaseOption]
-    ) { arguments in
-        try await setPaused(true, arguments)
-    }
-
-    static let resume = Command(
-        words: ["resume"], operands: "[BATCH]",
-        summary: "Resume a paused batch, or a paused queue",
-        examples: ["larder resume spring", "larder resume --queue default"],
-        options: [ControlTarget.queueOption, Settings.databaseOption]
-    ) { arguments in
-        try await setPaused(false, arguments)
     }
 
     static let retry = Command(
@@ -116,66 +97,10 @@ extension Command {
         return .done
     }
 
-    static let discard = Command(
-        words: ["discard"], operands: "BATCH",
-        summary: "Discard the failed items of a batch",
-        discussion:
-            "They are no longer listed by 'larder report' or retried by 'larder retry'. The counts of the batch stay.",
-        examples: ["larder discard spring"],
-        options: [Settings.databaseOption]
-    ) { arguments in
-        try await change(try arguments.operand("BATCH", of: "discard"), arguments) { queue, batch in
-            let items = try await queue.producer.discardFailed(of: batch)
-            return (["discarded": items], "\(items.counted("failed item")) discarded, ")
-        }
-    }
-
-    static let prioritize = Command(
-        words: ["prioritize"], operands: "BATCH P",
-        summary: "Change the priority of a batch's open jobs, 0 first to 9 last",
-        discussion: "The priority of a job that another batch also needs is only raised.",
-        examples: ["larder prioritize spring 0"],
-        options: [Settings.databaseOption]
-    ) { arguments in
-        let operands = try arguments.operands()
-        guard operands.count == 2, !operands[0].isEmpty else {
-            throw CommandError.usage("prioritize: BATCH and a priority from 0 to 9 are required")
-        }
-        guard let priority = Int(operands[1]), (0...9).contains(priority) else {
-            throw CommandError.usage("prioritize: '\(operands[1])' is not a priority from 0 to 9")
-        }
-        return try await change(operands[0], arguments) { queue, batch in
-            let jobs = try await inPortions(of: PostgresJobQueue.Producer.reprioritizePortion) {
-                try await queue.producer.reprioritize(batch, to: priority)
-            }
-            return (["priority": priority, "jobs": jobs], "priority \(priority) for \(jobs.counted("job")), ")
-        }
-    }
-
-    private static func setPaused(_ isPaused: Bool, _ arguments: Arguments) async throws -> ExitCode {
-        let command = isPaused ? "pause" : "resume"
-        let target = try ControlTarget.required(arguments, of: command, or: ControlTarget.queueOption)
-        guard case .queue(let name) = target else {
-            return try await change(target.name, arguments) { queue, batch in
-                if isPaused { try await queue.producer.pause(batch) } else { try await queue.producer.resume(batch) }
-                return ([:], "")
-            }
-        }
-        let queue = try await Settings(arguments).openQueue()
-        if isPaused {
-            try await queue.operations.pause(queue: name)
-        } else {
-            try await queue.operations.resume(queue: name)
-        }
-        try Console.show(
-            ["queue": name, "paused": isPaused], arguments, "queue \(name): \(isPaused ? "paused" : "resumed")")
-        return .done
-    }
-
     /// Changes the batch `name` and prints its new state.
     ///
     /// - Parameter body: makes the change; returns its counts as JSON fields and as text.
-    private static func change(
+    static func change(
         _ name: String, _ arguments: Arguments,
         _ body: (PostgresJobQueue, BatchReference) async throws -> (fields: JSONObject, text: String)
     ) async throws -> ExitCode {
@@ -190,15 +115,5 @@ extension Command {
         try Console.show(
             line.merging(change.fields), arguments, "batch \(progress.title): \(change.text)\(progress.state.rawValue)")
         return .done
-    }
-
-    /// Repeats a call that handles up to `size` rows each time; a smaller count is the last portion.
-    private static func inPortions(of size: Int, _ call: () async throws -> Int) async throws -> Int {
-        var sum = 0
-        while true {
-            let portion = try await call()
-            sum += portion
-            if portion < size { return sum }
-        }
     }
 }

@@ -1,14 +1,17 @@
 import CommandLine
 import Terminal
 
-/// What a command acts on: a batch, or the job or queue that an option names instead.
+/// What a command acts on: a batch, or the job, queue, origin or schedule that an option names instead.
 enum ControlTarget {
     case batch(String)
     case job(Int64)
     case queue(String)
+    case origin(String)
+    case schedule(String)
 
     static let jobOption = Option("job", .value("N"), "one job, by number, instead of a batch")
     static let queueOption = Option("queue", .value("NAME"), "a whole queue instead of a batch")
+    static let scheduleOption = Option("schedule", .value("NAME"), "a schedule instead of a batch")
 
     /// The number of the job, also when it is given as `job:N` in place of a batch.
     var job: Int64? {
@@ -19,42 +22,56 @@ enum ControlTarget {
         }
     }
 
-    /// The name of the batch or queue.
+    /// The name of the batch, queue, origin or schedule.
     var name: String {
         switch self {
-        case .batch(let name), .queue(let name): name
+        case .batch(let name), .queue(let name), .origin(let name), .schedule(let name): name
         case .job(let number): "\(number)"
         }
     }
 
-    /// The only target of the command: its operand or its option, never the option's environment variable.
+    /// The only target of the command: its operand or one of its options, never an option's environment variable.
     ///
     /// - Throws: wrong usage when there is none, or more than one.
     static func required(
-        _ arguments: Arguments, of command: String, or option: Option
+        _ arguments: Arguments, of command: String, or options: Option...
     ) throws(CommandError) -> ControlTarget {
-        guard let target = try optional(arguments, of: command, or: option) else {
-            throw .usage("\(command): a BATCH or --\(option.name) is required")
+        guard let target = try optional(arguments, of: command, or: options) else {
+            throw .usage("\(command): a BATCH\(options.map { " or --\($0.name)" }.joined()) is required")
         }
         return target
     }
 
     /// The same; nil when the command names no target.
     static func optional(
-        _ arguments: Arguments, of command: String, or option: Option
+        _ arguments: Arguments, of command: String, or options: Option...
     ) throws(CommandError) -> ControlTarget? {
+        try optional(arguments, of: command, or: options)
+    }
+
+    private static func optional(
+        _ arguments: Arguments, of command: String, or options: [Option]
+    ) throws(CommandError) -> ControlTarget? {
+        // A variable that is set for workers chooses no target.
+        let given = options.filter { arguments.isGiven($0.name) }
         if !arguments.operandBytes.isEmpty {
             let operand = try arguments.operand("BATCH", of: command)
-            guard !arguments.isGiven(option.name) else {
+            if let option = given.first {
                 throw .usage("\(command): '\(operand)' and --\(option.name) exclude each other")
             }
             return .batch(operand)
         }
-        // A variable that is set for workers chooses no target.
-        guard arguments.isGiven(option.name), let text = try arguments.value(option.name) else { return nil }
+        guard let option = given.first, let text = try arguments.value(option.name) else { return nil }
+        if given.count > 1 {
+            throw .usage("\(command): --\(given[0].name) and --\(given[1].name) exclude each other")
+        }
         guard !text.isEmpty else { throw .usage("--\(option.name): is empty") }
-        guard option.name == jobOption.name else { return .queue(text) }
-        return .job(try jobNumber(text, label: "--\(option.name)"))
+        return switch option.name {
+        case jobOption.name: .job(try jobNumber(text, label: "--\(option.name)"))
+        case queueOption.name: .queue(text)
+        case scheduleOption.name: .schedule(text)
+        default: .origin(text)
+        }
     }
 
     /// - Throws: wrong usage when the command names a target and the conditions of a filter.

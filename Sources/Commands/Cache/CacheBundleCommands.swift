@@ -11,34 +11,39 @@ import Terminal
 extension Command {
     static let cacheExport = Command(
         words: ["cache", "export"], operands: "",
-        summary: "Write what a batch stored as a bundle, a read-only cache for an app",
+        summary: "Write what a batch stored for an app: a bundle, which is a read-only cache, or an image table",
         discussion: """
             A bundle contains manifest.jsonl and default/<file>. It is an archive when the output ends in .tar.zst or .tzst, else a
             directory, which must not exist; the endings of other archives are refused. The same files give the same bytes.
             Files that the cache no longer has, or that differ from their record, are reported and left out; the exit code is
             then 1. With --naming the bundle has the keys and names of that library; a variant that it cannot make is reported
             and left out, too. Kingfisher reads the modification dates, which the archive and the directory have.
-            With --as yycache the output is a directory of YYCache, with one image for each URL.
+            --as yycache writes a directory of YYCache, with one image for each URL.
+            --as fastimagecache writes DIR/ImageTables/NAMESPACE/NAME.imageTable and .metadata for FastImageCache: uncompressed
+            images of one variant and one size, the first image's. An existing table of the same format is extended, one of
+            another format is emptied. The entity of an image is the MD5 of the variant's key, the source the MD5 of the original's
+            key and digest. An app deletes a table whose size in points, scale, style, maximum, family, devices or protection differ
+            from its own format's. Images of another size are reported and left out, too.
             """,
         examples: [
             "larder cache export --batch spring -o spring.tar.zst",
             "larder cache export --batch spring --as yycache --variant thumb -o images",
+            "larder cache export --as fastimagecache --batch spring --variant thumb -o tables",
         ],
         options: CachePlace.options + [
             Option("batch", .value("BATCH"), "the batch, by name or number"),
-            Option("output", short: "o", .value("PATH"), "the bundle to write"),
+            Option("output", short: "o", .value("PATH"), "the bundle to write, or the directory of another format"),
+            Option("as", .value("FORMAT"), "bundle (default), fastimagecache or yycache"),
             Option("manifest-only", "write only the manifest, to PATH or to standard output"),
-            Option("as", .value("FORMAT"), "bundle (default) or yycache"),
-            Option("variant", .value("NAME"), "with --as yycache: the variant by its name; default: the original"),
             Settings.databaseOption,
-        ]
+        ] + ImageTableExport.options
     ) { arguments in
+        let format = try arguments.choice("as", of: ["bundle", "fastimagecache", "yycache"])
+        if format == "fastimagecache" { return try await ImageTableExport.write(arguments) }
         guard let name = try arguments.value("batch") else { throw CommandError.usage("cache export needs --batch") }
-        if try arguments.choice("as", of: ["bundle", "yycache"]) == "yycache" {
-            return try await exportYYCache(of: name, arguments)
-        }
+        if format == "yycache" { return try await exportYYCache(of: name, arguments) }
         guard try arguments.value("variant") == nil else {
-            throw CommandError.usage("cache export: --variant needs --as yycache")
+            throw CommandError.usage("cache export: --variant needs --as yycache or fastimagecache")
         }
         let isManifestOnly = arguments.flag("manifest-only")
         let output = try arguments.output(of: "cache export")

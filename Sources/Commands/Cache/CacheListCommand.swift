@@ -6,7 +6,7 @@ import Terminal
 
 extension Command {
     static let cacheList = Command(
-        words: ["cache", "list"], operands: "",
+        words: ["cache", "list"], also: ["cache ls": ""], operands: "",
         summary: "List the files of the cache, unordered",
         discussion: """
             Prints one file per line: name, bytes, and the time of the last read in seconds since 1970. With --json one object per

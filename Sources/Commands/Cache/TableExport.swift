@@ -33,7 +33,7 @@ struct TableExport {
         func format(width: Int, height: Int) throws -> ImageTableFormat {
             guard width % scale == 0, height % scale == 0 else {
                 throw CommandError.usage(
-                    "cache table: images of \(width) × \(height) pixels cannot be divided by --scale \(scale)")
+                    "cache export: images of \(width) × \(height) pixels cannot be divided by --scale \(scale)")
             }
             return try ImageTableFormat(
                 name: name, family: family, width: width / scale, height: height / scale, scale: scale, style: style,

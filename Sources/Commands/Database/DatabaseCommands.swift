@@ -10,10 +10,14 @@ extension Command {
         discussion: """
             'run', 'enqueue' and 'work' also start it unless --database, LARDER_DATABASE_URL or DATABASE_URL names another
             database; no other command does. Its directory is LARDER_HOME, by default ~/.local/share/larder, for root /var/lib/larder.
+            A database stays with the version of Postgres that created it until --upgrade. Both versions must be installed.
+            The server is stopped meanwhile and its sessions end. The old data directory is kept, so the disk needs room
+            for a copy; delete it once the new server runs well.
             """,
-        examples: ["larder db start"],
-        options: []
+        examples: ["larder db start", "larder db start --upgrade"],
+        options: [Option("upgrade", "upgrade it to the newest installed major version of Postgres, and start it")]
     ) { arguments in
+        if arguments.isGiven("upgrade") { return try await upgrade(arguments) }
         let url = try await Settings(arguments).cluster.start()
         // Clients of the URL find the schema.
         do throws(QueueError) {
@@ -44,17 +48,7 @@ extension Command {
         return .done
     }
 
-    static let databaseUpgrade = Command(
-        words: ["db", "upgrade"], operands: "",
-        summary: "Upgrade the embedded database to the newest installed major version of Postgres",
-        discussion: """
-            A database stays with the version that created it until this command upgrades it. Both versions must be
-            installed. The server is stopped meanwhile and its sessions end. The old data directory is kept, so the disk
-            needs room for a copy; delete it once the new server runs well.
-            """,
-        examples: ["larder db upgrade"],
-        options: []
-    ) { arguments in
+    private static func upgrade(_ arguments: Arguments) async throws -> ExitCode {
         guard let upgrade = try await Settings(arguments).cluster.upgrade() else {
             let line: JSONObject = ["upgraded": false, "from": nil, "to": nil, "oldData": nil]
             try Console.show(line, arguments, "the database has the newest installed version")

@@ -21,7 +21,8 @@ enum UnknownName {
         var list: String {
             switch self {
             case .batch: "'larder status' shows the newest"
-            case .pipeline, .queue, .schedule: "'larder \(rawValue) list' shows all"
+            case .pipeline: "'larder pipeline list' shows all"
+            case .queue, .schedule: "'larder status --\(rawValue)s' shows all"
             }
         }
 
@@ -42,11 +43,7 @@ enum UnknownName {
         let operand = arguments.operandBytes.first.map { String(decoding: $0, as: UTF8.self) }
         let given = (try? arguments.value(kind.rawValue)) ?? operand ?? ""
         var remedy = kind.list
-        // No command creates one.
-        if kind == .queue {
-            let literal = given.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-            remedy += ", and in SQL SELECT larder.queue_set('\(literal)') creates one"
-        }
+        if kind == .queue { remedy += "; to create it: larder queue set \(ShellWord.quoted(given))" }
         // A number is not misspelt.
         guard Int64(given) == nil, let queue = try? await Settings(arguments).openQueue() else { return remedy }
         let names = await kind.names(in: queue)

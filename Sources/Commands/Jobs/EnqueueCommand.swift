@@ -26,7 +26,7 @@ extension Command {
             "larder enqueue https://example.com/a.jpg --batch spring",
             "larder enqueue --from urls.txt --batch nightly --fresh-for 1d",
             "larder enqueue --from urls.txt --batch nightly --next-run --ignore-bad",
-            "larder enqueue --from products.csv --dry-run",
+            "larder enqueue --from products.csv --dry-run", "larder enqueue --schedule nightly",
         ],
         options: EnqueueOptions.options(priority: 4) + [
             Option("at", .value("TIME"), "start at this time (2026-11-21T18:00:00Z) or after a delay (+10m)"),
@@ -39,6 +39,7 @@ extension Command {
                 "ignore-bad",
                 "exit code 0 also when URLs are blocked or invalid or lines cannot be read; they are reported"),
             Quiet.enqueue,
+            Option("schedule", .value("NAME"), "run a schedule now in place of URLs: a worker enqueues it within 5 s"),
             Option("dry-run", "print what would be answered for each URL, and change nothing"),
             Option(
                 "fresh-for", .value("DURATION"),
@@ -51,6 +52,7 @@ extension Command {
         ] + NamingOption.options + ObjectStoreOptions.options
     ) { arguments in
         let json = arguments.flag("json")
+        if arguments.isGiven("schedule") { return try await runSchedule(arguments) }
         var options = try EnqueueOptions(arguments)
         options.opensNextRun = arguments.flag("next-run")
         options.template.freshFor = try arguments.duration("fresh-for")
@@ -113,5 +115,18 @@ extension Command {
                     + (bad.count > 0 ? "; \(bad.count.counted("bad line"))" : ""))
         }
         return isGood || arguments.flag("ignore-bad") ? .done : .failed
+    }
+
+    /// Makes the schedule of `--schedule` due now.
+    private static func runSchedule(_ arguments: Arguments) async throws -> ExitCode {
+        let others = arguments.given.map(\.name).filter { !["schedule", "database", "json", "config"].contains($0) }
+        guard others.isEmpty, arguments.operandBytes.isEmpty else {
+            throw CommandError.usage("enqueue: --schedule excludes \(others.first.map { "--\($0)" } ?? "URLs")")
+        }
+        let name = try arguments.value("schedule") ?? ""
+        try await Settings(arguments).openQueue().operations.runSchedule(name)
+        let line: JSONObject = ["schedule": name, "due": true]
+        try Console.show(line, arguments, "schedule \(PrintableText.text(name)): due now")
+        return .done
     }
 }

@@ -6,14 +6,8 @@ import Reports
 import Terminal
 
 extension Command {
-    private static let blockOptions = [
-        Option("for", .value("DURATION"), "how long, default 1d; a longer block that exists is kept"),
-        Option("reason", .value("TEXT"), "the reason that 'blocklist list' shows"),
-        Settings.databaseOption,
-    ]
-
     static let blocklistList = Command(
-        words: ["blocklist", "list"], operands: "",
+        words: ["blocklist", "list"], also: ["blocklist ls": ""], operands: "",
         summary: "List blocked URLs with the end and the reason of each block",
         examples: ["larder blocklist list --json"],
         options: [Settings.databaseOption]
@@ -32,13 +26,31 @@ extension Command {
     }
 
     static let blocklistAdd = Command(
-        words: ["blocklist", "add"], operands: "URL...",
+        words: ["blocklist", "add"], operands: "[URL]...",
         summary: "Block URLs: 'enqueue' answers 'blocked' for them",
-        discussion: "Jobs that are already in the queue continue.",
-        examples: ["larder blocklist add https://example.com/a.jpg --for 7d --reason 'legal request'"],
-        options: blockOptions
+        discussion: """
+            Jobs that are already in the queue continue. --from reads a URL a line. Empty lines and lines that begin with #
+            are skipped. Other lines that are not http or https URLs are reported with their number and skipped; the exit
+            code is then 1.
+            """,
+        examples: [
+            "larder blocklist add https://example.com/a.jpg --for 7d --reason 'legal request'",
+            "larder blocklist add --from blocked.txt --for 30d",
+        ],
+        options: [
+            Option("from", .value("FILE"), "block the URLs of a file, one a line; - is standard input"),
+            Option("for", .value("DURATION"), "how long, default 1d; a longer block that exists is kept"),
+            Option("reason", .value("TEXT"), "the reason that 'blocklist list' shows"),
+            Settings.databaseOption,
+        ]
     ) { arguments in
         let block = try BlockRequest(arguments)
+        if arguments.isGiven("from"), let path = try arguments.value("from") {
+            guard arguments.operandBytes.isEmpty else {
+                throw CommandError.usage("blocklist add: URLs and --from exclude each other")
+            }
+            return try await block.add(from: path, arguments)
+        }
         let urls = try BlockableURL.operands(of: arguments, "blocklist add")
         for url in urls where !BlockableURL.isURL(url) {
             throw CommandError.usage("blocklist add: '\(ShownURL.masked(url))' is not an http or https URL")
@@ -55,12 +67,23 @@ extension Command {
     }
 
     static let blocklistRemove = Command(
-        words: ["blocklist", "remove"], operands: "URL...",
+        words: ["blocklist", "remove"], also: ["blocklist clear": "--all"], operands: "[URL]...",
         summary: "Remove URLs from the blocklist together with their failure counts",
         discussion: "The exit code is 1 when a URL was not blocked.",
-        examples: ["larder blocklist remove https://example.com/a.jpg"],
-        options: [Settings.databaseOption]
+        examples: ["larder blocklist remove https://example.com/a.jpg", "larder blocklist remove --all --yes"],
+        options: [
+            Option("all", "remove all URLs, after confirmation"), Confirmation.option, Settings.databaseOption,
+        ]
     ) { arguments in
+        if arguments.isGiven("all") {
+            if let operand = try arguments.operands().first {
+                throw CommandError.usage("blocklist remove: '\(ShownURL.masked(operand))' and --all exclude each other")
+            }
+            try Confirmation.ask("remove all URLs from the blocklist", arguments, of: "blocklist remove --all")
+            let removed = try await Settings(arguments).openQueue().operations.unblockAll()
+            try Console.show(["removed": removed], arguments, "\(removed.counted("URL")) removed")
+            return .done
+        }
         let urls = try BlockableURL.operands(of: arguments, "blocklist remove")
         let queue = try await Settings(arguments).openQueue()
         var result = ExitCode.done
@@ -75,57 +98,5 @@ extension Command {
             }
         }
         return result
-    }
-
-    static let blocklistClear = Command(
-        words: ["blocklist", "clear"], operands: "",
-        summary: "Remove all URLs from the blocklist",
-        examples: ["larder blocklist clear --yes"],
-        options: [Confirmation.option, Settings.databaseOption]
-    ) { arguments in
-        try Confirmation.ask("remove all URLs from the blocklist", arguments, of: "blocklist clear")
-        let removed = try await Settings(arguments).openQueue().operations.unblockAll()
-        try Console.show(["removed": removed], arguments, "\(removed.counted("URL")) removed")
-        return .done
-    }
-
-    static let blocklistImport = Command(
-        words: ["blocklist", "import"], operands: "FILE|-",
-        summary: "Block the URLs of a file, one a line; - is standard input",
-        discussion: """
-            Empty lines and lines that begin with # are skipped. Other lines that are not http or https URLs are reported
-            with their number and skipped; the exit code is then 1.
-            """,
-        examples: ["larder blocklist import blocked.txt --for 30d"],
-        options: blockOptions
-    ) { arguments in
-        let block = try BlockRequest(arguments)
-        let path = try arguments.operand("FILE", of: "blocklist import")
-        var lines = try LineReader(path, hasComments: true)
-        let name = path == "-" ? "standard input" : path
-        let queue = try await Settings(arguments).openQueue()
-        var blocked = 0
-        var refused = 0
-        var chunk: [String] = []
-        while true {
-            let line = try await lines.next()
-            if let line, let url = String(validating: line, as: UTF8.self), BlockableURL.isURL(url) {
-                chunk.append(url)
-            } else if let line {
-                refused += 1
-                let start = ShownURL.masked(String(decoding: line.prefix(60), as: UTF8.self))
-                let reason = line.count > BlockableURL.limit ? "longer than 8192 bytes" : "not an http or https URL"
-                Console.note("larder: \(name), line \(lines.number): \(reason): \(LogValue.oneLine(start))")
-            }
-            if line == nil || chunk.count == PostgresJobQueue.Operations.maxBlockedURLs {
-                blocked += try await block.add(chunk, to: queue)
-                chunk = []
-            }
-            if line == nil { break }
-        }
-        try Console.show(
-            ["blocked": blocked, "refused": refused], arguments,
-            "\(blocked.counted("URL")) blocked" + (refused > 0 ? ", \(refused.counted("line")) refused" : ""))
-        return refused == 0 ? .done : .failed
     }
 }

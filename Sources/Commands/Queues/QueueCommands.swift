@@ -4,44 +4,20 @@ import Reports
 import Terminal
 
 extension Command {
-    static let queueList = Command(
-        words: ["queue", "list"], operands: "",
-        summary: "List the queues with their limits, the jobs that run, and why jobs wait",
-        examples: ["larder queue list"],
-        options: [Settings.databaseOption]
-    ) { arguments in
-        for queue in try await Settings(arguments).openQueue().reports.queues() {
-            try Console.show(queue.json, arguments, QueueLine.text(queue))
-        }
-        return .done
-    }
-
-    static let queueLimit = Command(
-        words: ["queue", "limit"], operands: "NAME",
-        summary: "Limit the jobs of a queue that all workers together run at once or claim per second",
-        discussion: """
-            Both limits are set: one that is not given is removed. While more jobs run than a lowered --max-running
-            allows, none is claimed; running jobs continue. As many jobs as --max-rate, and at least one, may be claimed
-            at once.
-            """,
-        examples: ["larder queue limit nightly --max-running 20 --max-rate 5", "larder queue limit nightly"],
-        options: QueueLimitOptions.options + [Settings.databaseOption]
-    ) { arguments in
-        let name = try arguments.operand("NAME", of: "queue limit")
-        let (running, rate) = try QueueLimitOptions.values(arguments)
-        try await Settings(arguments).openQueue().operations.limitQueue(name, maxRunning: running, maxRate: rate)
-        try Console.show(
-            ["queue": name, "maxRunning": running, "maxRate": rate], arguments,
-            "queue \(name): \(QueueLine.limits(running, rate))")
-        return .done
-    }
-
     static let queueSet = Command(
         words: ["queue", "set"], operands: "NAME",
-        summary: "Create a queue, or change its order, its time limit and how long its batches are kept",
-        discussion: "A setting that is not given stays as it is. 'larder queue limit' sets limits.",
-        examples: ["larder queue set nightly --keep-history 7d", "larder queue set previews --order newest"],
-        options: [
+        summary: "Create a queue, or change its limits, its order, its time limit and how long its batches are kept",
+        discussion: """
+            A setting that is not given stays as it is. --max-running and --max-rate limit the jobs of the queue that all
+            workers together run at once or claim per second. They are set together: when only one is given, the other is
+            removed. While more jobs run than a lowered --max-running allows, none is claimed; running jobs continue. As
+            many jobs as --max-rate, and at least one, may be claimed at once.
+            """,
+        examples: [
+            "larder queue set nightly --keep-history 7d", "larder queue set previews --order newest",
+            "larder queue set nightly --max-running 20 --max-rate 5", "larder queue set nightly --max-running none",
+        ],
+        options: QueueLimitOptions.options + [
             Option(
                 "keep-history", .value("DURATION"),
                 "delete its finished batches and their records after this time, 1h to 3650d, if all history is kept as long"
@@ -62,10 +38,14 @@ extension Command {
         let order = try arguments.choice("order", of: ["oldest", "newest"])
         let every = try arguments.number("low-priority-every", in: 0...1000)
         let timeout = try arguments.duration("job-timeout", in: .seconds(1)...(day * 30), "1s to 30d")
+        let limits = try QueueLimitOptions.values(arguments)
         let queue = try await Settings(arguments).openQueue()
         try await queue.operations.setQueue(
             name, lifo: order.map { $0 == "newest" }, lowPriorityEvery: every, jobTimeout: timeout,
             keepHistory: history)
+        if let limits {
+            try await queue.operations.limitQueue(name, maxRunning: limits.running, maxRate: limits.rate)
+        }
         guard let set = try await queue.reports.queues().first(where: { $0.name == name }) else { return .failed }
         try Console.show(set.json, arguments, QueueLine.text(set))
         return .done

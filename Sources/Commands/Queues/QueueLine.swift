@@ -3,7 +3,7 @@ import Terminal
 
 /// Lines about queues.
 enum QueueLine {
-    /// The line of `queue list`.
+    /// The line of `status --queues`.
     static func text(_ queue: QueueStatus) -> String {
         let wait: String? =
             if queue.isPaused { "paused" } else { queue.reachedLimit.map { "at its limit (\($0.rawValue))" } }
@@ -14,7 +14,7 @@ enum QueueLine {
         ].compactMap { $0 }.joined(separator: "\t")
     }
 
-    /// The line of `origin list` for an origin with limits.
+    /// The line of `status --origins` for an origin with limits.
     static func text(_ origin: LimitedOrigin) -> String {
         let wait: String? =
             if let limit = origin.reachedLimit { "at its limit (\(limit.rawValue))" } else { nil }
@@ -43,7 +43,7 @@ enum QueueLine {
                 }
                 guard queue.hasReady, queue.reachedLimit != nil else { return nil }
                 return "queue \(queue.name) is at its limit (\(limits(queue.maxRunning, queue.maxRate)), "
-                    + "\(queue.running) run), its ready jobs wait; 'larder queue limit \(queue.name)' changes that"
+                    + "\(queue.running) run), its ready jobs wait; 'larder queue set \(queue.name)' changes that"
             }
         } catch {
             guard error.isDenied else { throw error }

@@ -7,18 +7,6 @@ import Worker
 
 /// Lists and queries that workers enqueue by the clock.
 extension Command {
-    static let scheduleList = Command(
-        words: ["schedule", "list"], operands: "",
-        summary: "List the schedules, when each is next due, and what its last run did",
-        examples: ["larder schedule list"],
-        options: [Settings.databaseOption]
-    ) { arguments in
-        for schedule in try await Settings(arguments).openQueue().reports.schedules() {
-            try Console.show(schedule.json, arguments, ScheduleLine.text(schedule))
-        }
-        return .done
-    }
-
     static let scheduleSet = Command(
         words: ["schedule", "set"], operands: "NAME [URL]...",
         summary: "Create or replace a schedule: URLs that workers enqueue by the clock",
@@ -82,33 +70,17 @@ extension Command {
         return .done
     }
 
-    static let schedulePause = change("pause", "Leave out the runs of a schedule until it is resumed", "paused") {
-        try await $0.operations.pauseSchedule($1)
-    }
-    static let scheduleResume = change("resume", "Resume a paused schedule from its next time on", "resumed") {
-        try await $0.operations.resumeSchedule($1)
-    }
-    static let scheduleRun = change("run", "Run a schedule now: a worker enqueues it within 5 s", "due now") {
-        try await $0.operations.runSchedule($1)
-    }
-    static let scheduleRemove = change("remove", "Delete a schedule; its batches stay", "removed") {
-        try await $0.operations.removeSchedule($1)
-    }
-
-    private static func change(
-        _ word: String, _ summary: String, _ result: String,
-        _ change: @escaping @Sendable (PostgresJobQueue, String) async throws -> Void
-    ) -> Command {
-        Command(
-            words: ["schedule", word], operands: "NAME", summary: summary,
-            examples: ["larder schedule \(word) nightly"], options: [Settings.databaseOption]
-        ) { arguments in
-            let name = try arguments.operand("NAME", of: "schedule \(word)")
-            try await change(try await Settings(arguments).openQueue(), name)
-            try Console.show(
-                ["name": name, "result": result], arguments, "schedule \(PrintableText.text(name)): \(result)")
-            return .done
-        }
+    static let scheduleRemove = Command(
+        words: ["schedule", "remove"], operands: "NAME",
+        summary: "Delete a schedule; its batches stay",
+        examples: ["larder schedule remove nightly"],
+        options: [Settings.databaseOption]
+    ) { arguments in
+        let name = try arguments.operand("NAME", of: "schedule remove")
+        try await Settings(arguments).openQueue().operations.removeSchedule(name)
+        let line: JSONObject = ["name": name, "result": "removed"]
+        try Console.show(line, arguments, "schedule \(PrintableText.text(name)): removed")
+        return .done
     }
 }
 

@@ -8,7 +8,7 @@ package enum HeldOriginLine {
     package static func all(in queue: PostgresJobQueue, now: Date = .now) async throws(QueueError) -> [String] {
         try await visible(in: queue).filter { $0.remaining > .zero }.map { held in
             "origin \(held.origin) is held until \(end(held, now)) (\(held.reason.rawValue)), its jobs are scheduled "
-                + "for then; 'larder origin list' shows all"
+                + "for then; 'larder status --origins' shows all"
         }
     }
 
@@ -46,7 +46,7 @@ package enum HeldOriginLine {
         return HealthLine(
             severity: .info, what: "an origin is held",
             detail: "\(held.origin), \(end), \(held.reason.rawValue)\(cause)",
-            hint: "its jobs are scheduled for then; 'larder origin clear \(held.origin)' removes the hold")
+            hint: "its jobs are scheduled for then; 'larder resume --origin \(held.origin)' removes the hold")
     }
 
     private static func end(_ held: HeldOrigin, _ now: Date) -> String {

@@ -4,23 +4,16 @@ import DiskCache
 import Reports
 import Terminal
 
-extension Command {
-    static let cacheShare = Command(
-        words: ["cache", "share"], operands: "",
-        summary: "Let files with the same contents share their blocks on the disk",
-        discussion: """
-            Several URLs or variants can have the same image. The kernel compares such files and lets them share their blocks
-            (XFS, btrfs). Names, dates and attributes stay, so expiry is not affected. Files of less than 4096 bytes are skipped.
-            The command can run while workers run, and can be interrupted at any point.
-            """,
-        examples: ["larder cache share --dry-run"],
-        options: CachePlace.options + [
-            Option("files", "print every file that shares the blocks of another one"),
-            Option("dry-run", "share nothing, print what could be shared"),
-        ]
-    ) { arguments in
+/// Lets files share their blocks, as `cache verify --share` does.
+enum BlockSharing {
+    static let options = [
+        Option("share", "in place of the check, let files with the same contents share their blocks on the disk"),
+        Option("files", "with --share: print every file that shares the blocks of another one"),
+    ]
+
+    static func run(_ arguments: Arguments) async throws -> ExitCode {
         let place = try CachePlace(ofExisting: arguments)
-        let layout = try place.layout(of: "cache share")
+        let layout = try place.layout(of: "cache verify --share")
         let isDryRun = arguments.flag("dry-run")
         let listsFiles = arguments.flag("files")
         let total = await place.total(isSlow: true)

@@ -7,23 +7,11 @@ import Reports
 import Terminal
 import Transcoder
 
-extension Command {
-    static let cacheTable = Command(
-        words: ["cache", "table"], operands: "",
-        summary: "Write what a batch stored of one variant into an image table for FastImageCache",
-        discussion: """
-            A table holds uncompressed images of one size, the first image's. The files are
-            DIR/ImageTables/NAMESPACE/NAME.imageTable and .metadata. An existing table of the same format is extended, one of
-            another format is emptied. The entity of an image is the MD5 of the variant's key, the source the MD5 of the original's
-            key and digest. An app deletes a table whose size in points, scale, style, maximum, family, devices or protection differ
-            from its own format's. Images of another size, or that the cache no longer has, are reported and left out; the exit code is
-            then 1.
-            """,
-        examples: ["larder cache table --batch spring --variant thumb -o tables"],
-        options: CachePlace.options + Limits.transcodeOptions + [
-            Option("batch", .value("BATCH"), "the batch, by name or number"),
-            Option("variant", .value("NAME"), "the variant by its name; default: the original"),
-            Option("output", short: "o", .value("DIR"), "the directory of ImageTables"),
+/// Image tables for FastImageCache, as `cache export --as fastimagecache` writes them.
+enum ImageTableExport {
+    static let options =
+        Limits.transcodeOptions + [
+            Option("variant", .value("NAME"), "with --as: the variant by its name; default: the original"),
             Option("table", .value("NAME"), "the table's name; default: the variant's, or 'original'"),
             Option("table-namespace", .value("NAME"), "FastImageCache's namespace, default FICDefaultNamespace"),
             Option("scale", .value("N"), "pixels per point, 1 to 4, default 1"),
@@ -33,11 +21,12 @@ extension Command {
             Option("family", .value("NAME"), "the format's family in the app; default: none"),
             Option("devices", .value("DEVICES"), "phone, pad or all (default)"),
             Option("protection", .value("MODE"), "none (default), complete or untilFirstUnlock"),
-            Settings.databaseOption,
         ]
-    ) { arguments in
-        guard let name = try arguments.value("batch") else { throw CommandError.usage("cache table needs --batch") }
-        guard let root = try arguments.value("output") else { throw CommandError.usage("cache table needs --output") }
+
+    /// Writes what a batch stored of one variant, and prints the counts.
+    static func write(_ arguments: Arguments) async throws -> ExitCode {
+        guard let name = try arguments.value("batch") else { throw CommandError.usage("cache export needs --batch") }
+        guard let root = try arguments.value("output") else { throw CommandError.usage("cache export needs --output") }
         let place = try CachePlace(ofExisting: arguments)
         let word = try arguments.choice("style", of: ImageTableFormat.Style.allCases.map { "\($0)" })
         let style = ImageTableFormat.Style.allCases.first { "\($0)" == word } ?? .bgra32
