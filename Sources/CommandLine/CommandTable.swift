@@ -42,11 +42,12 @@ package struct CommandTable: Sendable {
         self.subjects = subjects
         self.settings = settings
         all = groups.flatMap(\.commands)
-        self.variables = Set((all.flatMap(\.options) + Self.commonOptions.prefix(1)).map(\.variable)).union(variables)
+        self.variables = Set((all.flatMap(\.options) + Self.commonOptions.prefix(2)).map(\.variable)).union(variables)
     }
 
     package static let commonOptions = [
         Option("json", "print results as JSON, one object a line"),
+        Option("verbose", short: "v", "print the domain and code of errors; 'run' also logs every attempt"),
         Option(
             "config", .value("FILE"),
             "the configuration file; default: /etc/larder/larder.toml, then LARDER_HOME/larder.toml"),

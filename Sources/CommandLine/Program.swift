@@ -47,6 +47,9 @@ package struct Program: Sendable {
 
     /// Runs the command of `words` and prints the error that ends it.
     package func run(_ words: [[UInt8]], environment: [String: String]) async -> ExitCode {
+        // Read before parsing, for the errors of the parser.
+        let isVerbose = Self.isVerbose(words.map { String(decoding: $0, as: UTF8.self) }, environment)
+        Console.showsCodes = isVerbose
         do throws(CommandError) {
             return try await perform(words, environment: environment)
         } catch {
@@ -86,6 +89,11 @@ package struct Program: Sendable {
     /// Whether `--json` is among the words; read before parsing, because errors of the parser are JSON, too.
     private static func wantsJSON(_ words: [String], _ environment: [String: String]) -> Bool {
         words.prefix { $0 != "--" }.contains("--json") || Arguments.isSet("LARDER_JSON", in: environment)
+    }
+
+    private static func isVerbose(_ words: [String], _ environment: [String: String]) -> Bool {
+        words.prefix { $0 != "--" }.contains { ["-v", "--verbose"].contains($0) }
+            || Arguments.isSet("LARDER_VERBOSE", in: environment)
     }
 
     /// The words of the process's command line as bytes; Swift's list of arguments replaces invalid UTF-8.

@@ -24,6 +24,12 @@ package struct FailureAdvice {
             }
     }
 
+    /// What a failure means; with `-v` also `(SDWebImageErrorDomain 2001)`.
+    package static func text(domain: String, code: Int, status: Int? = nil) -> String {
+        let meaning = FailureAdvice(domain: domain, code: code, status: status).meaning
+        return Console.showsCodes ? "\(meaning) (\(domain) \(code))" : meaning
+    }
+
     private static func webImage(_ code: Int, _ status: Int?) -> FailureAdvice {
         switch code {
         case 1000:

@@ -1,13 +1,14 @@
 package import ImageModel
+import Terminal
 
 extension FailureReason {
-    /// `the URL is empty (SDWebImageErrorDomain 1000)`.
-    package var text: String { "\(message) (\(domain) \(code))" }
+    /// `the URL is empty`; with `-v` also the code, `the URL is empty (SDWebImageErrorDomain 1000)`.
+    package var text: String { Console.showsCodes ? "\(message) (\(domain) \(code))" : message }
 }
 
 /// A failure of one URL as a line of text.
 package enum FailureLine {
-    /// The URL, unless the message begins with it, then the message, domain and code. A long URL is cut.
+    /// The URL, unless the message begins with it, then the message, with `-v` also domain and code. A long URL is cut.
     package static func text(_ url: String, _ error: FailureReason) -> String {
         let logged = LoggedURL.text(url)
         guard error.message.hasPrefix(logged) else { return "\(cut(ShownURL.masked(url))): \(error.text)" }

@@ -6,7 +6,7 @@ import Terminal
 package enum TextReport {
     package static func text(_ report: BatchReport, _ findings: ReportFindings? = nil) -> String {
         let progress = report.progress
-        var text = "batch \(progress.title): \(progress.state.rawValue)\n"
+        var text = "batch \(progress.title): \(progress.stateText)\n"
         text += "  opened at: \(progress.openedAt)\n"
         if let finished = progress.finishedAt { text += "  finished at: \(finished)\n" }
         for (name, value) in numbers(report) { text += "  \(name): \(value)\n" }
@@ -15,7 +15,8 @@ package enum TextReport {
             text += "errors:\n"
             for error in report.errors {
                 let advice = FailureAdvice(domain: error.domain, code: error.code, status: error.status)
-                text += "  \(error.items) × \(error.domain) \(error.code): \(advice.meaning)\n    \(advice.action)\n"
+                let meaning = FailureAdvice.text(domain: error.domain, code: error.code, status: error.status)
+                text += "  \(error.items) × \(meaning)\n    \(advice.action)\n"
             }
             text += "failures:\n"
             for failure in report.failures.prefix(50) {
@@ -31,10 +32,12 @@ package enum TextReport {
     package static func numbers(_ report: BatchReport) -> [(String, String)] {
         let progress = report.progress
         let discarded = report.discarded > 0 ? ", \(report.discarded) of them discarded" : ""
+        let cached = progress.fromCache.map { [("from the cache", "\($0)")] } ?? []
         return [
-            ("total", "\(progress.total)"), ("finished", "\(progress.finished)"), ("skipped", "\(progress.skipped)"),
+            ("total", "\(progress.total)"), ("finished", "\(progress.finished)"),
             ("succeeded", "\(progress.succeeded)"), ("failed", "\(progress.failed)\(discarded)"),
             ("cancelled", "\(progress.cancelled)"), ("downloads", "\(progress.downloads)"),
+        ] + cached + [
             ("variants", "\(progress.variants)"), ("bytes in", ByteCount(progress.bytesIn).text),
             ("bytes out", ByteCount(progress.bytesOut).text),
             ("elapsed", "\(Double(progress.elapsed.milliseconds) / 1000) s"),

@@ -85,6 +85,13 @@ package enum Console {
     /// Whether a descriptor is a terminal, on which lines can be redrawn.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
+    /// True if texts for people show the domain and code of an error, as `-v` asks.
+    package static var showsCodes: Bool {
+        get { codes.withLock { $0 } }
+        set { codes.withLock { $0 = newValue } }
+    }
+    private static let codes = Locked(false)
+
     /// Prints the error that ends a command: a line on standard error, or the last line of JSON on standard output.
     ///
     /// - Parameter program: the name before the line.
@@ -94,7 +101,8 @@ package enum Console {
             let failure = FailureReason(domain: error.domain, code: error.code, message: oneLine)
             try? json(["error": failure])
         } else {
-            let text = "\(program): \(oneLine) (\(error.domain) \(error.code))"
+            let codes = showsCodes ? " (\(error.domain) \(error.code))" : ""
+            let text = "\(program): \(oneLine)\(codes)"
             log(noteFormat.withLock { $0 }?(text, error) ?? text)
         }
     }

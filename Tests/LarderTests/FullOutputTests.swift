@@ -24,6 +24,5 @@ struct FullOutputTests {
         #expect(child.wait() == .exited(1))
         #expect(errors.split(separator: "\n").count == 1)
         #expect(errors.contains("standard output"), "\(errors)")
-        #expect(errors.contains("LarderErrorDomain 2"), "\(errors)")
     }
 }

@@ -63,7 +63,7 @@ struct HealthCommandTests {
         let line = "\nqueue default is paused and has 1 open item; 'larder resume --queue default' resumes it\n"
         for words in [["status"], ["status", "spring"]] {
             let text = try await scene.larder(words).run().text
-            #expect(text.contains("sealed, 0% 0/1"), "\(text)")
+            #expect(text.contains("waiting, 0% 0/1"), "\(text)")
             #expect(text.contains(line), "\(text)")
         }
         let health = try await scene.larder("status", "--health").text

@@ -40,7 +40,7 @@ struct HelpPageTests {
     @Test func `the short help of run shows ten options and says where the others are`() async throws {
         let short = try await LarderCommand("run", "--help").run().text
         let all = try await LarderCommand("run", "--help-all").run().text
-        #expect(short.matches(of: /(?m)^  (-\w,|   ) --/).count == 14)
+        #expect(short.matches(of: /(?m)^  (-\w,|   ) --/).count == 15)
         #expect(short.contains("'larder run --help-all' shows "))
         #expect(!short.contains("--max-pixels"))
         for title in ["options", "more options", "options for downloads", "options for origins", "options for images"] {

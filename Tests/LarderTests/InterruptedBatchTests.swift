@@ -14,7 +14,7 @@ struct InterruptedBatchTests {
         #expect(outcome.code == .exited(1))
         let batch = try #require(try await scene.sql("SELECT batch_id FROM larder.progress"))
         #expect(try await scene.sql("SELECT sealed_at IS NOT NULL FROM larder.progress") == "t")
-        #expect(outcome.error.message.contains("batch \(batch) is sealed"), "\(outcome.error.message)")
+        #expect(outcome.error.message.contains("batch \(batch) is closed"), "\(outcome.error.message)")
         #expect(outcome.error.kind == "LarderErrorDomain 2")
     }
 

@@ -39,7 +39,7 @@ struct ManualTests {
         let file = directory.file("none/larder.1")
         #expect(outcome.code == 1)
         #expect(
-            outcome.errorText == "larder: cannot write \(file): No such file or directory (LarderErrorDomain 2)\n")
+            outcome.errorText == "larder: cannot write \(file): No such file or directory\n")
     }
 
     @Test func `a shell without a completion is a wrong usage with the nearest name`() async throws {

@@ -221,7 +221,7 @@ struct OriginTests {
 
         _ = try await scene.larder("enqueue", "--batch", "b", scene.origin.url("/a.png"))
         for text in try await [status().text, status("b").text] {
-            #expect(text.contains("b (1): sealed, 0% 0/1"))
+            #expect(text.contains("b (1): waiting, 0% 0/1"))
             #expect(text.contains("\norigin \(name) is held until 2"), "\(text)")
         }
         let cleared = try await scene.larder("resume", "--origin", scene.origin.url("/")).text

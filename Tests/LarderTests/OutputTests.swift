@@ -35,7 +35,7 @@ struct OutputTests {
     func `a refused command line is one line, or one object with --json, and ends with 2`(words: [String]) async throws
     {
         var command = LarderCommand()
-        command.arguments = words
+        command.arguments = words + ["-v"]
         let plain = try await command.run()
         #expect(plain.code == 2)
         #expect(plain.text == "")
@@ -204,7 +204,7 @@ struct OutputTests {
         pause.environment["LARDER_QUEUE"] = "default"
         let refused = try await pause.run()
         #expect(refused.code == 2)
-        #expect(refused.errorText.contains("a BATCH or --queue is required"))
+        #expect(refused.errorText.contains("a BATCH or --queue or --origin or --schedule is required"))
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.queue WHERE paused_at IS NOT NULL") == "0")
         #expect(try await scene.larder("pause", "--queue", "").code == 2)
     }

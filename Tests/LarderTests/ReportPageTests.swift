@@ -22,7 +22,7 @@ struct ReportPageTests {
         #expect(page.matches(of: /<script/).count == 2, "its data and its script")
         #expect(!page.contains("src=\"http"), "nothing is loaded from elsewhere")
         #expect(!page.contains("href=\"http"), "nothing is loaded from elsewhere")
-        #expect(page.contains("<span class=\"state warn\">finished</span>"))
+        #expect(page.contains("<span class=\"state warn\">finished with 1 failed</span>"))
         let times = page.matches(of: /<time datetime="[^"]+" title="[^"]+">\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/)
         #expect(times.count == 4, "opened, finished, and the beginning of two charts")
         #expect(page.contains("1 of 2 images, 1 failed, 1 variant each, "))
@@ -94,7 +94,7 @@ struct ReportPageTests {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         _ = try await scene.larder(
             "run", "--batch", "b", "--variant", Variants.small, "--variant", Variants.outside, url)
-        let page = try await scene.larder("report", "b", "--format", "html").text
+        let page = try await scene.larder("report", "b", "--format", "html", "-v").text
         let (data, items, pictures) = try Self.data(of: page)
         #expect(data.names == ["small", "outside"])
         #expect(pictures.count == 2)

@@ -19,7 +19,7 @@ struct ReportTests {
         #expect(byName.map { $0["batchID"] as? Int } == [1])
         #expect(byNumber.map { $0["batch"] as? String } == ["first"])
         let text = try await scene.larder("status")
-        #expect(text.text.hasPrefix("second (2): sealed, 0% 0/1\nfirst (1): finished, 100% 1/1"))
+        #expect(text.text.hasPrefix("second (2): waiting, 0% 0/1\nfirst (1): finished, 100% 1/1"))
     }
 
     @Test func `status prints rate, durations and errors, null while unknown`() async throws {
@@ -110,7 +110,7 @@ struct ReportTests {
         let lines = await all.outcome()
         #expect(lines.code == 0)
         #expect(lines.errorText == "")
-        #expect(lines.lines.first?.hasPrefix("b (1): sealed, 0% 0/2") == true, "\(lines.text)")
+        #expect(lines.lines.first?.hasPrefix("b (1): waiting, 0% 0/2") == true, "\(lines.text)")
         #expect(lines.lines.last?.hasPrefix("b (1): finished, 100% 2/2") == true, "\(lines.text)")
         let objects = try await allJSON.outcome().lines.map(fields)
         #expect(objects.first?["finished"] as? Int == 0)
@@ -142,7 +142,8 @@ struct ReportTests {
         let hostile = "a\u{1B}[2J\u{202E}b"
         let run = try await scene.larder("run", "--batch", "b", hostile)
         for text in [run.text, try await scene.larder("report", "b").text] {
-            #expect(text.contains("1 × SDWebImageErrorDomain 1000: The URL is empty or malformed\n    Correct it"))
+            #expect(text.contains("batch b (1): failed\n"), "\(text)")
+            #expect(text.contains("1 × The URL is empty or malformed\n    Correct it"))
             #expect(text.contains("  a\\u{1B}[2J\\u{202E}b: "), "\(text)")
             #expect(!text.contains("\u{1B}"))
             #expect(!text.contains("\u{202E}"))

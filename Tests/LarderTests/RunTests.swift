@@ -194,13 +194,20 @@ struct RunTests {
         #expect(outcome.code == 1)
         #expect(outcome.text.contains("total: 2"))
         #expect(outcome.text.contains("succeeded: 1"))
-        let cause = "  1 × SDWebImageErrorDomain 2001: The origin answered with HTTP status 404\n    The image is not"
+        let cause = "  1 × The origin answered with HTTP status 404\n    The image is not"
         #expect(outcome.text.contains(cause))
         // The same causes as in the report, of one batch or of several.
         #expect(try await scene.larder("report", "1").text.contains(cause))
         #expect(try await scene.larder("report", "--since", "1d").text.contains(cause))
         #expect(outcome.errorText.contains("/missing.jpg"))
-        #expect(outcome.errorText.contains("SDWebImageErrorDomain 2001"))
+        #expect(outcome.errorText.contains("HTTP status 404"))
+        #expect(!(outcome.errorText + outcome.text).contains("ErrorDomain"), "\(outcome.errorText)\(outcome.text)")
+        #expect(!outcome.text.contains("skipped"))
+        #expect(outcome.text.contains(": finished with 1 failed\n"), "\(outcome.text)")
+        let again = try await scene.larder("run", good)
+        #expect(again.text.contains(": finished\n"), "\(again.text)")
+        #expect(again.text.contains("from the cache: 1\n"), "\(again.text)")
+        #expect(try await scene.larder("report", "1", "-v").text.contains("status 404 (SDWebImageErrorDomain 2001)"))
         #expect(!outcome.text.contains("{"))
     }
 

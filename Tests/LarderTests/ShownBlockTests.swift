@@ -93,7 +93,7 @@ struct ShownBlockTests {
         }
         try directory.write(text.utf8, to: "credentials.json")
         let outcome = try await larder(
-            "fetch", "no URL", "--credentials", directory.file("credentials.json"), "--profile",
+            "fetch", "no URL", "-v", "--credentials", directory.file("credentials.json"), "--profile",
             object.keys.first ?? "")
         return outcome.errorText.contains("SDWebImageErrorDomain 1000") ? "" : outcome.errorText
     }

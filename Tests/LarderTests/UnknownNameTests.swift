@@ -19,7 +19,7 @@ struct UnknownNameTests {
         }
         let other = try await scene.larder("resume", "--queue", "it's")
         let list =
-            "unknown queue \"it's\"; 'larder status --queues' shows all; to create it: larder queue set 'it\\''s'"
+            "unknown queue \"it's\"; 'larder status --queues' shows all; to create it: larder queue set 'it'\\''s'"
         #expect(other.errorText.contains(list), "\(other.errorText)")
         _ = try await scene.sql("SELECT larder.queue_set('it''s')")
         #expect(try await scene.larder("resume", "--queue", "it's").code == 0)
@@ -32,7 +32,7 @@ struct UnknownNameTests {
         #expect(set.code == 0, "\(set.errorText)")
         for words in [["status"], ["report"], ["pause"], ["delete"]] {
             let outcome = try await scene.larder(words + ["spirng"]).run()
-            let near = "unknown batch \"spirng\"; did you mean 'spring'? 'larder status' shows the newest ("
+            let near = "unknown batch \"spirng\"; did you mean 'spring'? 'larder status' shows the newest"
             #expect(outcome.code == 1, "\(words): \(outcome.errorText)")
             #expect(outcome.errorText.contains(near), "\(words): \(outcome.errorText)")
         }

@@ -9,8 +9,8 @@ extension Command {
         words: ["cancel"], operands: "[BATCH]",
         summary: "Cancel a batch, one job, or all jobs of an origin, a form of URL, an error or an age",
         discussion: """
-            BATCH is a name or a number. All open items of the batch finish at once as skipped (SDWebImageErrorDomain
-            2002). A job that another batch also needs continues; a running job is cancelled by its worker within a
+            BATCH is a name or a number. All open items of the batch finish at once as cancelled.
+            A job that another batch also needs continues; a running job is cancelled by its worker within a
             second, with 500 workers or more within two.
             --job cancels one job for all batches and prints whether it is cancelled, will be stopped or is complete.
             Without either, --origin, --url, --error and --older-than cancel all jobs that meet these conditions, each for
@@ -113,7 +113,7 @@ extension Command {
             "open": progress.open,
         ]
         try Console.show(
-            line.merging(change.fields), arguments, "batch \(progress.title): \(change.text)\(progress.state.rawValue)")
+            line.merging(change.fields), arguments, "batch \(progress.title): \(change.text)\(progress.stateText)")
         return .done
     }
 }

@@ -5,7 +5,7 @@ import Terminal
 
 /// The progress of a batch as text.
 enum ProgressText {
-    /// `spring (7): sealed, 50% 5/10, 1 failed, p50 12.5 ms, p95 80.0 ms, 2.5/s, 2s left`, and a line with the errors.
+    /// `spring (7): running, 50% 5/10, 1 failed, p50 12.5 ms, p95 80.0 ms, 2.5/s, 2s left`, and a line with the errors.
     /// A batch that is over has the time it took instead of what is left.
     ///
     /// - Parameters:
@@ -14,7 +14,7 @@ enum ProgressText {
     static func status(_ progress: BatchProgress, rate: Double? = nil, width: Int? = nil) -> String {
         var line = line(progress, rate: rate ?? progress.rate, reasons: [])
         // The state is before the line.
-        line.notes.removeAll { $0 == "paused" }
+        line.notes.removeAll { $0 == "paused" || progress.state == .finished && $0.hasSuffix(" failed") }
         if let p50 = progress.p50, let p95 = progress.p95 { line.notes.append("p50 \(p50) ms, p95 \(p95) ms") }
         if progress.isOver, let duration = progress.duration {
             line.notes.append("took \(ProgressLine.time(Int(duration.seconds.rounded(.up))))")
@@ -26,10 +26,10 @@ enum ProgressText {
         return text
     }
 
-    /// `spring (7): sealed, `. Where columns are few, first without who paused it, then with a shorter name: at least
+    /// `spring (7): running, `. Where columns are few, first without who paused it, then with a shorter name: at least
     /// eight cells of it while the counts have room.
     private static func head(_ progress: BatchProgress, before line: ProgressLine, width: Int?) -> String {
-        let state = progress.state.rawValue
+        let state = progress.stateText
         let pause = progress.pause.map { " since \($0.since)" + ($0.by.map { " by \(PrintableText.text($0))" } ?? "") }
         let whole = "\(progress.title): \(state)\(progress.state == .paused ? pause ?? "" : ""), "
         let numbers = TerminalCells.count(line.numbers)
@@ -59,16 +59,17 @@ enum ProgressText {
         return line
     }
 
-    /// `3 failed (2× 2001, 1× 1001)`, with the three commonest codes.
+    /// `3 failed`; with `-v` the three commonest codes, `3 failed (2× 2001, 1× 1001)`.
     static func failed(_ count: Int, _ codes: [(code: Int, items: Int)]) -> String {
         let common = codes.sorted { ($1.items, $0.code) < ($0.items, $1.code) }.prefix(3)
-        guard !common.isEmpty else { return "\(count) failed" }
+        guard !common.isEmpty, Console.showsCodes else { return "\(count) failed" }
         return "\(count) failed (" + common.map { "\($0.items)× \($0.code)" }.joined(separator: ", ") + ")"
     }
 
-    /// `2 × SDWebImageErrorDomain 2001`, the commonest first; nil without an error.
+    /// `2 × The host name was not found`, the commonest first; nil without an error.
     static func errors(_ progress: BatchProgress) -> String? {
         guard !progress.topErrors.isEmpty else { return nil }
-        return progress.topErrors.map { "\($0.items) × \($0.domain) \($0.code)" }.joined(separator: ", ")
+        return progress.topErrors.map { "\($0.items) × \(FailureAdvice.text(domain: $0.domain, code: $0.code))" }
+            .joined(separator: ", ")
     }
 }

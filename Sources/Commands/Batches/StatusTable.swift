@@ -56,7 +56,7 @@ enum StatusTable: String, CaseIterable {
         for held in try await queue.reports.heldOrigins() {
             let seconds = Int(held.remaining.components.seconds)
             let failure = held.failure
-            let error = failure.map { "\t\($0.domain) \($0.code)" } ?? ""
+            let error = failure.map { "\t\(FailureAdvice.text(domain: $0.domain, code: $0.code))" } ?? ""
             try Console.show(
                 held.json, arguments, "\(held.origin)\t\(held.reason.rawValue)\t\(seconds) s\(error)")
         }

@@ -12,10 +12,10 @@ extension Command {
         discussion: """
             The answer for each URL is inserted, joined (the item was added to a live job for the URL), fresh, blocked or
             invalid; --json prints a line per URL. A blocked or invalid URL is a failed item, and the exit code is then 1.
-            The batch is sealed at the end, so that it can finish, unless --open is given. When 'enqueue --from FILE
+            The batch takes no URLs after the end, so that it can finish, unless --open is given. When 'enqueue --from FILE
             --batch NAME' is interrupted, the same command continues after the last URL that was enqueued; a first signal
             ends the list after the lines that were read.
-            A batch that is sealed and has open items, such as last night's after a time limit, refuses URLs. With
+            A batch with open items to which a list was enqueued, such as last night's after a time limit, refuses URLs. With
             --next-run its name means a new run, which works meanwhile: for lists that are enqueued by the clock.
             A list is a URL a line, or CSV, TSV or JSON lines with url and any of priority, pipeline, at, name and meta,
             in columns that a header names. meta is a JSON object of at most 4,096 bytes for records and reports, name
@@ -33,7 +33,7 @@ extension Command {
             Option("open", "leave the batch open for more URLs"),
             Option(
                 "next-run",
-                "open the next run of the name also when its batch is sealed and not finished, which otherwise refuses URLs"
+                "open the next run of the name also when its batch has open items and otherwise refuses URLs"
             ),
             Option(
                 "ignore-bad",

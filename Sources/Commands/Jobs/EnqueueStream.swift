@@ -73,7 +73,7 @@ struct EnqueueStream {
             return batch
         } catch let other as OtherList where options.opensNextRun {
             try? await queue.producer.seal(.id(batch))
-            throw other.error.adding("this run is sealed now; the same command opens the next one")
+            throw other.error.adding("this run takes no more URLs; the same command opens the next one")
         } catch {
             let other = (error as? OtherList)?.error
             throw await (other ?? CommandError(error)).adding(stateAfterError(of: batch, continues: other == nil))
@@ -194,7 +194,7 @@ struct EnqueueStream {
                 + (continues ? "; the same command continues there" : "")
         }
         let isSealed = (try? await queue.producer.seal(.id(batch))) != nil
-        return "batch \(batch) is \(isSealed ? "sealed" : "open") and contains the URLs enqueued before"
+        return "batch \(batch) is \(isSealed ? "closed" : "open") and contains the URLs enqueued before"
     }
 }
 

@@ -27,7 +27,7 @@ extension Command {
             ),
             Quiet.run,
             Option("migrate", "also migrate the database given by --database"),
-            Option("verbose", short: "v", "log every attempt"), TraceparentOption.option,
+            TraceparentOption.option,
             Option("log-format", .value("FORMAT"), "the format of --verbose: text (default) or json"),
         ] + WorkerSetup.options
     ) { arguments in

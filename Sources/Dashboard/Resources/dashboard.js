@@ -97,9 +97,15 @@ const stateClass = {
 };
 const state = (text, kind = stateClass[text] ?? "") => make("span", { class: "state " + kind }, text);
 
-/** That of a batch: one with failures has not the colour of success, one that runs has a colour of its own. */
-const batchState = (batch) => state(batch.state, batch.state === "finished" && batch.failed > 0 ? "warn"
-  : ["open", "sealed"].includes(batch.state) ? "active" : stateClass[batch.state]);
+/** The state of a batch in words, as BatchStateText.swift has them. */
+const batchState = (batch) => {
+  if (["open", "sealed"].includes(batch.state)) {
+    const isStarted = batch.finished > batch.fresh + batch.blocked + batch.invalid || batch.downloads > 0 || batch.retries > 0;
+    return state(isStarted ? "running" : "waiting", "active");
+  }
+  if (batch.state !== "finished" || !batch.failed) return state(batch.state);
+  return batch.failed === batch.total ? state("failed", "bad") : state(`finished with ${number(batch.failed)} failed`, "warn");
+};
 
 const command = (text) => make("code", {}, text);
 

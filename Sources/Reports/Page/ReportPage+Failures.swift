@@ -34,7 +34,7 @@ extension ReportPage {
         let page = """
             <b>\(HTML.escaped(advice.meaning))</b><br>
             <span class="action">\(Self.advice(advice.action, batch: batchName))</span>
-            <p class="quiet">\(HTML.escaped(message)) <code>\(HTML.escaped(cause.domain)) \(cause.code)</code></p>
+            <p class="quiet">\(HTML.escaped(message))\(Self.code(cause.domain, cause.code))</p>
 
             """
         if cause.items == 1, let url = cause.examples.first { return page + Self.url(url) }

@@ -159,7 +159,7 @@ extension ReportPage {
                 let progress = report.progress
                 return [
                     HTML.escaped(progress.title),
-                    "<span class=\"state \(Self.kind(progress))\">\(progress.state.rawValue)</span>",
+                    "<span class=\"state \(Self.kind(progress))\">\(progress.stateText)</span>",
                     Self.time(progress.openedAt), progress.total.grouped,
                     progress.failed > 0 ? "<span class=\"bad\">\(progress.failed.grouped)</span>" : "0",
                     ByteCount(progress.bytesIn).text,

@@ -43,8 +43,13 @@ extension ReportPage {
             + "<code>larder blocklist remove URL</code> ends a block.</p>\n"
     }
 
+    /// The domain and code of an error with `-v`, else empty.
+    static func code(_ domain: String, _ code: Int) -> String {
+        Console.showsCodes ? " <code>\(HTML.escaped(domain)) \(code)</code>" : ""
+    }
+
     private static func error(_ advice: FailureAdvice, _ domain: String, _ code: Int) -> String {
-        "\(HTML.escaped(advice.meaning)) <code>\(HTML.escaped(domain)) \(code)</code>"
+        HTML.escaped(advice.meaning) + Self.code(domain, code)
     }
 
     package var settings: String {

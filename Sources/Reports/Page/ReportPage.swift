@@ -84,7 +84,7 @@ package struct ReportPage {
     private func summary(_ counts: ReportCounts) -> String {
         var page = ""
         if let progress = reports.first?.progress, reports.count == 1 {
-            page += "<p><span class=\"state \(Self.kind(progress))\">\(progress.state.rawValue)</span>"
+            page += "<p><span class=\"state \(Self.kind(progress))\">\(progress.stateText)</span>"
             page += "<span class=\"quiet\">opened \(Self.time(progress.openedAt))"
             if let finished = progress.finishedAt { page += ", finished \(Self.time(finished))" }
             page += "</span></p>\n"
@@ -156,6 +156,7 @@ package struct ReportPage {
     /// The class of the colour of a batch's state: one with failures has not the colour of success.
     package static func kind(_ progress: BatchProgress) -> String {
         switch progress.state {
+        case .finished where progress.failed == progress.total && progress.total > 0: "bad"
         case .finished: progress.failed > 0 ? "warn" : "good"
         case .paused, .cancelled: "warn"
         case .open, .sealed: "active"

@@ -35,7 +35,7 @@ package enum HeldOriginLine {
 
     /// The finding of `status --health`: a warning for a breaker that has been open for long.
     package static func health(_ held: HeldOrigin, now: Date) -> HealthLine {
-        let cause = held.failure.map { " after \($0.domain) \($0.code)" } ?? ""
+        let cause = held.failure.map { ": \(FailureAdvice.text(domain: $0.domain, code: $0.code))" } ?? ""
         if held.reason == .breaker, held.age >= longAge {
             return HealthLine(
                 severity: .warning, what: "an origin does not respond",

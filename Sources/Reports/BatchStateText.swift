@@ -1,0 +1,24 @@
+package import JobQueue
+
+extension BatchProgress {
+    /// The state in words: `waiting`, `running`, `paused`, `cancelled`, `finished`, `finished with 3 failed`, or `failed`
+    /// if every item has failed. SQL and JSON have the queue's own states.
+    package var stateText: String {
+        switch state {
+        case .open, .sealed: isStarted ? "running" : "waiting"
+        case .paused, .cancelled: state.rawValue
+        case .finished where failed == 0: "finished"
+        case .finished: failed == total ? "failed" : "finished with \(failed.grouped) failed"
+        }
+    }
+
+    /// Whether a job has ended or downloaded; items that an enqueue answered at once do not count.
+    private var isStarted: Bool { finished > fresh + blocked + invalid || downloads > 0 || retries > 0 }
+
+    /// Items whose image the cache had; nil where the counts do not tell it, as a failed, retried or joined item may have
+    /// downloaded or not.
+    package var fromCache: Int? {
+        guard failed + retries + joined == 0, open == 0 else { return nil }
+        return max(0, succeeded - downloads)
+    }
+}
