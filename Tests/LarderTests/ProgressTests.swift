@@ -45,7 +45,7 @@ struct ProgressTests {
         func text(_ width: Int?, rate: Double = 12.34) -> String {
             ProgressText.status(progress, rate: rate, width: width)
         }
-        #expect(text(39) == "produc… (1): waiting, 0% 0/600, 12.3/s\n")
+        #expect(text(39) == "product… (1): waiting, 0% 0/600, 12.3/s\n")
         #expect(text(60) == "products-of-the-su… (1): waiting, 0% 0/600, 12.3/s, 48s left\n")
         #expect(text(20, rate: 0) == "… (1): waiting, 0%\n")
         #expect(text(nil) == "\(name) (1): waiting, 0% 0/600, 12.3/s, 48s left\n")
