@@ -42,7 +42,7 @@ struct FirstCommandTests {
 
     @Test func `the first variant of the README enlarges nothing and adds no bars`() async throws {
         let readme = try Document("README.md").text
-        let variant = String(try #require(readme.firstMatch(of: /--variant '(\{.*\})'/)).1)
+        let variant = String(try #require(readme.firstMatch(of: /--variant (card=\S+)/)).1)
         let image = PackageRoot.path + "/Tests/TranscoderTests/Images/plain.jpg"
         let outcome = try await LarderCommand("transform", image, "--explain", "--variant", variant).run()
         #expect(outcome.lines.first?.hasPrefix("jpeg 80×60") == true)

@@ -15,7 +15,7 @@ struct EnqueueOptions {
                 "batch", .value("NAME"),
                 "the batch, opened when there is none; a name has 1 to 200 bytes and not only digits"),
             Option("pipeline", .value("NAME"), "the pipeline to run, default 'original', which has no variants"),
-            Option("variant", .texts("JSON"), "a variant to make instead of a pipeline's; repeatable"),
+            VariantJSON.option("a variant to make instead of a pipeline's; repeatable"),
             VariantJSON.cacheKeyOption, AppURLs.option,
             Option("queue", .value("NAME"), "the queue of a new batch, default 'default'"),
             Option("priority", .value("P"), "0 first to 9 last, default \(priority)"),

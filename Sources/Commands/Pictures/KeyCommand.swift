@@ -16,12 +16,12 @@ extension Command {
             """,
         examples: [
             "larder key https://example.com/a.jpg",
-            "larder key https://example.com/a.jpg --variant '{\"name\":\"thumb\",\"thumbnail\":{\"width\":200,\"height\":200}}'",
+            "larder key https://example.com/a.jpg --variant thumb=200x200",
             "larder key https://example.com/a.jpg --naming kingfisher",
             "larder key 'https://example.com/a.jpg?token=1&v=2' --cache-key '{\"dropQuery\":[\"token\"]}'",
         ],
         options: [
-            Option("variant", .texts("JSON"), "a variant; repeatable"),
+            VariantJSON.option("a variant; repeatable"),
             VariantJSON.cacheKeyOption,
             Option("suffix", .texts("TEXT"), "the key of an app's own transformer; repeatable"),
             AppURLs.option,

@@ -17,15 +17,14 @@ extension Command {
             variants, or a pipeline of the database.
             """,
         examples: [
-            "larder transform in.jpg -o out.webp --variant "
-                + "'{\"name\":\"v\",\"thumbnail\":{\"width\":200,\"height\":200},\"format\":\"webp\"}'",
+            "larder transform in.jpg -o out.webp --variant thumb=200x200:webp",
             "larder transform in.jpg -o out --variant '{\"name\":\"v\",\"trim\":{},\"format\":\"auto\"}'",
             "larder transform in.jpg --explain "
                 + "--variant '{\"name\":\"v\",\"transform\":[{\"type\":\"blur\",\"radius\":5}]}'",
         ],
         options: [
             Option("output", short: "o", .value("FILE"), "the file to write; required without --explain"),
-            Option("variant", .texts("JSON"), "the variant to make; repeatable with --explain"),
+            VariantJSON.option("the variant to make; repeatable with --explain"),
             Option("explain", "print how the variants would be made and their estimated cost, without making them"),
             Option("pipeline", .value("NAME"), "with --explain, a pipeline of the database instead of variants"),
             Option("options", .value("LIST"), "SDWebImage's options, such as TransformAnimatedImage"),

@@ -4,7 +4,20 @@ import Terminal
 
 /// Reads the JSON of options; errors name the option or file and the place in it.
 enum VariantJSON {
-    /// - Throws: wrong usage with the number of the `--variant`, when there are several, and the JSON path in it.
+    private static let example = #"{"name":"card","thumbnail":{"width":800,"height":800},"format":"webp"}"#
+
+    /// `--variant`.
+    ///
+    /// - Parameter use: what the command does with the variant.
+    static func option(_ use: String) -> Option {
+        Option(
+            "variant", .texts("VARIANT"),
+            "\(use): \(VariantShorthand.grammar), such as \(VariantShorthand.example), or JSON; docs/images.md")
+    }
+
+    /// The variants of `--variant` options: JSON where a text begins with a brace or a bracket, else the short form.
+    ///
+    /// - Throws: wrong usage with the number of the `--variant`, when there are several, and the part or JSON path in it.
     static func variants(_ texts: [String]) throws(CommandError) -> [Variant] {
         var variants: [Variant] = []
         for (index, text) in texts.enumerated() {
@@ -14,8 +27,15 @@ enum VariantJSON {
         return variants
     }
 
-    static func variant(_ text: String, from place: String) throws(CommandError) -> Variant {
-        try checking(place, text.utf8) { () throws(VariantError) in try Variant(json: text.utf8) }
+    private static func variant(_ text: String, from place: String) throws(CommandError) -> Variant {
+        guard let first = text.first(where: { !$0.isWhitespace }), "{[".contains(first) else {
+            return try VariantShorthand.variant(text, from: place)
+        }
+        do throws(CommandError) {
+            return try checking(place, text.utf8) { () throws(VariantError) in try Variant(json: text.utf8) }
+        } catch {
+            throw error.adding("examples are '\(example)' and \(VariantShorthand.example)")
+        }
     }
 
     static let cacheKeyOption = Option(

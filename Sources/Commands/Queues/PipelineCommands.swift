@@ -55,11 +55,11 @@ extension Command {
             newest version, no new version is stored.
             """,
         examples: [
-            "larder pipeline set thumbs --variant '{\"name\":\"small\",\"thumbnail\":{\"width\":200,\"height\":200}}'",
+            "larder pipeline set thumbs --variant small=200x200 --variant square=64x64:webp,crop",
             "larder pipeline set thumbs --from thumbs.json",
         ],
         options: [
-            Option("variant", .texts("JSON"), "a variant; repeatable"),
+            VariantJSON.option("a variant; repeatable"),
             Option("from", .value("FILE"), "the whole pipeline; - is standard input"), Settings.databaseOption,
         ]
     ) { arguments in

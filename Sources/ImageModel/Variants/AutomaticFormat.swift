@@ -4,7 +4,7 @@ public struct AutomaticFormat: Sendable, Hashable {
     public let formats: [ImageFormat]
 
     /// The name in place of a format's.
-    static let name = "auto"
+    package static let name = "auto"
 
     /// The similarity that the files have where the variant names none: about as similar as a JPEG of quality 80.
     package static let usualSimilarity = 0.96
