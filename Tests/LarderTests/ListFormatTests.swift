@@ -9,6 +9,8 @@ import Testing
 /// Lists in other formats than a URL a line.
 @Suite(.timeLimit(.minutes(5)))
 struct ListFormatTests {
+    private static let other = "; --column NAME reads the URLs of another column"
+
     private static let jobs = """
         SELECT string_agg(concat_ws(' ', j.url, j.priority, p.name, j.meta, EXISTS (
             SELECT FROM larder_data.scheduled s WHERE s.job_id = j.id)), E'\\n' ORDER BY j.url)
@@ -143,9 +145,12 @@ struct ListFormatTests {
     }
 
     @Test(arguments: [
-        ("image_url,price\nhttp://a.example/1,3\n", "; the nearest is 'image_url'"),
-        ("urls,priority\n", "; the nearest is 'urls'"), ("id,price\n", "; it has 'id', 'price'"),
-        ("url;priority\nhttp://a.example/1;3\n", "; its columns are separated by semicolons, not commas"),
+        ("image_url,price\nhttp://a.example/1,3\n", "; the nearest is 'image_url'\(other)"),
+        ("urls,priority\n", "; the nearest is 'urls'\(other)"), ("id,price\n", "; it has 'id', 'price'\(other)"),
+        (
+            "url;priority\nhttp://a.example/1;3\n",
+            "; its columns are separated by semicolons, not commas; --delimiter ';' reads it"
+        ),
     ])
     func `a header without url is an error that names the nearest column`(list: String, end: String) async throws {
         let scene = try await Scene()

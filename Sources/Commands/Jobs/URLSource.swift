@@ -20,6 +20,7 @@ struct URLSource {
     private var places: ArraySlice<Place>
     private let patterns: [String]
     private let format: ListFormat?
+    private let table: TableOptions
     private let stop: ShutdownRequest
     private let bad: BadLines
     /// The options that name an object store; nil without lists.
@@ -46,7 +47,7 @@ struct URLSource {
         Option(
             "glob", .values("PATTERN"),
             "take files that match of --from-directory, in place of usual names of images; with / for the whole path"),
-    ]
+    ] + TableOptions.options
 
     /// Reads the first chunk, so that an unreadable list is an error before a batch is opened for it.
     ///
@@ -83,6 +84,7 @@ struct URLSource {
         }
         let format = try arguments.choice("format", of: ListFormat.allCases.map(\.rawValue))
         self.format = format.flatMap(ListFormat.init(rawValue:))
+        table = try TableOptions(arguments, self.format)
         self.bad = bad
         self.arguments = arguments
         self.stop = stop
@@ -97,6 +99,7 @@ struct URLSource {
         places = []
         patterns = []
         format = .lines
+        table = .none
         stop = ShutdownRequest()
         bad = BadLines(json: false)
         arguments = nil
@@ -135,11 +138,11 @@ struct URLSource {
         if let arguments, BucketAddress.isBucket(path) {
             // Whole, so that a slow consumer holds no connection.
             let file = try await ObjectStoreOptions.download(path, of: "from", arguments)
-            reader = try ListReader("/proc/self/fd/\(file.descriptor)", named: path, format: format) {
+            reader = try ListReader("/proc/self/fd/\(file.descriptor)", named: path, format: format, options: table) {
                 stop.urgency != .none
             }
         } else {
-            reader = try ListReader(path, format: format) { stop.urgency != .none }
+            reader = try ListReader(path, format: format, options: table) { stop.urgency != .none }
         }
         list = path
     }

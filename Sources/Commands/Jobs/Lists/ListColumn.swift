@@ -4,12 +4,14 @@ import CommandLine
 enum ListColumn: String, CaseIterable, CodingKey {
     case url, priority, name, pipeline, at, meta
 
+    /// The column that a field of a header names, with any case and blanks; nil for none.
+    init?(header field: String) {
+        self.init(rawValue: field.lowercased().filter { $0 != "\"" && !$0.isWhitespace })
+    }
+
     /// The columns that a header names, nil for those it does not; nil when it does not name `url`.
     static func header(_ fields: [String]) -> [ListColumn?]? {
-        let columns = fields.map { field in
-            let word = field.lowercased().filter { $0 != "\"" && !$0.isWhitespace }
-            return ListColumn(rawValue: word)
-        }
+        let columns = fields.map(ListColumn.init(header:))
         return columns.contains(.url) ? columns : nil
     }
 

@@ -7,6 +7,7 @@ final class ListReader {
     private static let longestRecord = 100
 
     private let name: String
+    private let options: TableOptions
     private var lines: LineReader
     private var format: ListFormat?
     private var parser = CSVParser(delimiter: UInt8(ascii: ","))
@@ -23,9 +24,11 @@ final class ListReader {
     ///   - name: of which the format is detected, the path by default.
     ///   - format: nil to detect it.
     init(
-        _ path: String, named name: String? = nil, format: ListFormat?, isStopped: @escaping @Sendable () -> Bool
+        _ path: String, named name: String? = nil, format: ListFormat?, options: TableOptions = .none,
+        isStopped: @escaping @Sendable () -> Bool
     ) throws(CommandError) {
         self.name = name ?? path
+        self.options = options
         self.format = format
         lines = try LineReader(path, of: self.name, isText: true, isStopped: isStopped)
         if let format, !format.isDocument { begin(format) }
@@ -47,7 +50,10 @@ final class ListReader {
         while let (number, text) = try await nextLine() {
             let trimmed = text.trimmed
             if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
-            if format == nil { begin(ListFormat.detect(path: name, firstLine: trimmed)) }
+            if format == nil {
+                let detected = ListFormat.detect(path: name, firstLine: trimmed)
+                begin(try options.format(detected, of: shownName, firstLine: trimmed))
+            }
             switch format {
             case .csv, .tsv:
                 if let result = try await table(text, number) { return result }
@@ -88,7 +94,8 @@ final class ListReader {
     private func begin(_ format: ListFormat) {
         self.format = format
         isBegun = true
-        if format == .tsv { parser = CSVParser(delimiter: UInt8(ascii: "\t")) }
+        let usual = format == .tsv ? UInt8(ascii: "\t") : UInt8(ascii: ",")
+        parser = CSVParser(delimiter: options.delimiter ?? usual)
     }
 
     private func nextLine() async throws(CommandError) -> (Int, ArraySlice<UInt8>)? {
@@ -135,7 +142,13 @@ final class ListReader {
     private func item(
         _ fields: [String], _ number: Int
     ) throws(CommandError) -> Result<ListItem, BadLine>? {
-        if columns == nil {
+        if columns == nil, let found = try options.columns(fields, of: "\(shownName):\(number)") {
+            columns = found.columns
+            if let names = found.names {
+                misspelt.add(names)
+                return nil
+            }
+        } else if columns == nil {
             columns = ListColumn.header(fields)
             if columns != nil {
                 misspelt.add(fields.map { $0.filter { !$0.isWhitespace }.lowercased() })
@@ -154,12 +167,16 @@ final class ListReader {
     /// The error about a header without `url`, of which every line would be a bad URL.
     private func noURL(_ fields: [String], _ number: Int) -> CommandError {
         let isOther = fields.count == 1 && fields[0].contains(";")
-        let separator = isOther ? "; its columns are separated by semicolons, not commas" : nil
+        let separator =
+            isOther ? "; its columns are separated by semicolons, not commas; --delimiter ';' reads it" : nil
         let near = ListColumn.nearestToURL(fields).map { "; the nearest is '\(FailureLine.cut($0))'" }
         let names = "; it has " + fields.prefix(5).map { "'\(FailureLine.cut($0))'" }.joined(separator: ", ")
-        let list = name == "-" ? "standard input" : name
-        return .larder(.badLine, "\(list):\(number): the header has no column url" + (separator ?? near ?? names))
+        let remedy = isOther ? "" : "; --column NAME reads the URLs of another column"
+        return .larder(
+            .badLine, "\(shownName):\(number): the header has no column url" + (separator ?? near ?? names) + remedy)
     }
+
+    private var shownName: String { name == "-" ? "standard input" : name }
 
     private static func tooLong(_ number: Int) -> BadLine {
         BadLine(line: number, message: "longer than \(LineReader.longest) bytes")
