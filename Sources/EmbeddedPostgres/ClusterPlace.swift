@@ -28,8 +28,9 @@ struct ClusterPlace: Sendable {
     }
 
     /// Starts the server and creates its database, if they are missing.
-    func start() throws(ClusterError) {
+    func start(willCreate: (String) -> Void) throws(ClusterError) {
         if case .session(let session) = connect(), try hasDatabase(session) { return }
+        if !ClusterDirectories.exists(paths.data) { willCreate(paths.directory) }
         try makeDirectories()
         try withLock { () throws(ClusterError) in
             let session = try sessionAfterStart()

@@ -38,9 +38,13 @@ public struct EmbeddedCluster: Sendable {
     ///
     /// One connection when the server is running. Several commands may call it at once; one does the work and the
     /// others wait, at most five minutes. The incomplete work of a killed command is repeated.
-    public func start() async throws(ClusterError) -> String {
+    ///
+    /// - Parameter willCreate: called with the directory before the cluster is created, which takes seconds.
+    public func start(
+        willCreate: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws(ClusterError) -> String {
         try await located { (place) throws(ClusterError) in
-            try place.start()
+            try place.start(willCreate: willCreate)
             return place.url
         }
     }

@@ -18,7 +18,7 @@ extension Command {
         options: [Option("upgrade", "upgrade it to the newest installed major version of Postgres, and start it")]
     ) { arguments in
         if arguments.isGiven("upgrade") { return try await upgrade(arguments) }
-        let url = try await Settings(arguments).cluster.start()
+        let url = try await Settings(arguments).startEmbedded()
         // Clients of the URL find the schema.
         do throws(QueueError) {
             try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()

@@ -14,6 +14,7 @@ struct Settings {
     let cacheRoot: String
     /// A libpq URL or key/value string; nil for the embedded database.
     let databaseURL: String?
+    private let isQuiet: Bool
 
     static let databaseOption = Option(
         "database", .value("URL"),
@@ -27,6 +28,7 @@ struct Settings {
         self.home = home
         cacheRoot = try arguments.value("cache").map(Self.cachePlace) ?? Self.standardCache(home)
         databaseURL = try Self.databaseURL(arguments)
+        isQuiet = arguments.flag(Quiet.name)
     }
 
     /// The value of `--database`, else of a variable or the configuration file; nil for the embedded database.
@@ -61,6 +63,13 @@ struct Settings {
     }
 
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }
+
+    /// Starts the embedded database and returns its URL. Prints a line before it is created, unless `--quiet` is given.
+    func startEmbedded() async throws(ClusterError) -> String {
+        try await cluster.start { [isQuiet] directory in
+            if !isQuiet { Console.note("larder: creating the database in \(PrintableText.text(directory))") }
+        }
+    }
 
     /// The URL of the database. Starts and creates nothing.
     ///
@@ -100,7 +109,7 @@ struct Settings {
         starting: Bool = false, migrate: Bool = false, maxWait: Duration = .zero, waiting wait: DatabaseWait? = nil
     ) async throws -> PostgresJobQueue {
         let startsEmbedded = starting && databaseURL == nil
-        let url = startsEmbedded ? try await cluster.start() : try await database()
+        let url = startsEmbedded ? try await startEmbedded() : try await database()
         var configuration = PostgresJobQueue.Configuration(databaseURL: url)
         if migrate || startsEmbedded {
             do throws(QueueError) {
