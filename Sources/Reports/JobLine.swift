@@ -6,22 +6,33 @@ import Terminal
 package struct JobLine: Encodable {
     private var json: JSONObject
 
-    package init(url: String, outcome: String, files: [StoredFile], error: FailureReason?) {
+    /// - Parameter root: the cache root, with which each file has its format and its absolute path as well.
+    package init(url: String, outcome: String, files: [StoredFile], error: FailureReason?, below root: String? = nil) {
+        func addPlace(of file: StoredFile, to line: inout JSONObject) {
+            guard let root else { return }
+            line["format"] = file.format
+            line["absolutePath"] = file.path.map { "\(root)/\($0)" }
+        }
         var original: JSONObject?
         if let file = files.first(where: { $0.name == nil && $0.path != nil }) {
-            original = ["key": file.key, "path": file.path]
-            if let isUnchanged = file.unchanged { original?["unchanged"] = isUnchanged }
+            var line: JSONObject = ["key": file.key, "path": file.path]
+            if let isUnchanged = file.unchanged { line["unchanged"] = isUnchanged }
+            addPlace(of: file, to: &line)
+            original = line
         }
         let variants = files.filter { $0.name != nil }.map { file -> JSONObject in
-            ["name": file.name, "key": file.key, "path": file.path, "error": file.error]
+            var line: JSONObject = ["name": file.name, "key": file.key, "path": file.path, "error": file.error]
+            addPlace(of: file, to: &line)
+            return line
         }
         json = [
             "url": ShownURL.text(url), "outcome": outcome, "original": original, "variants": variants, "error": error,
         ]
     }
 
-    package init(_ record: StoredRecord) {
-        self.init(url: record.url, outcome: record.outcome.rawValue, files: record.stored, error: record.error)
+    package init(_ record: StoredRecord, below root: String? = nil) {
+        self.init(
+            url: record.url, outcome: record.outcome.rawValue, files: record.stored, error: record.error, below: root)
         if let meta = ProducerMeta(record.meta) { json["meta"] = meta }
     }
 

@@ -19,9 +19,14 @@ struct ErrorLine: Decodable {
 
 /// The line of a job of `run --json` and `report --files --json`.
 struct JobLine: Decodable {
+    /// The fields that `report --files` adds.
+    private static let added: Set = ["format", "absolutePath"]
+
     struct Original: Decodable {
         let key: String
         let path: String
+        let format: String?
+        let absolutePath: String?
     }
 
     struct Variant: Decodable {
@@ -29,6 +34,8 @@ struct JobLine: Decodable {
         let key: String
         let path: String?
         let error: FailureLine?
+        let format: String?
+        let absolutePath: String?
     }
 
     let url: String
@@ -43,10 +50,10 @@ struct JobLine: Decodable {
         let object = try fields(line)
         try #require(Set(object.keys) == ["url", "outcome", "original", "variants", "error"], "\(line)")
         if let original = object["original"] as? [String: Any] {
-            try #require(Set(original.keys) == ["key", "path"], "\(line)")
+            try #require(Set(original.keys).subtracting(Self.added) == ["key", "path"], "\(line)")
         }
         for case let variant as [String: Any] in object["variants"] as? [Any] ?? [] {
-            try #require(Set(variant.keys) == ["name", "key", "path", "error"], "\(line)")
+            try #require(Set(variant.keys).subtracting(Self.added) == ["name", "key", "path", "error"], "\(line)")
         }
         for case let error as [String: Any] in [object["error"]] {
             try #require(Set(error.keys) == ["domain", "code", "message"], "\(line)")

@@ -130,11 +130,13 @@ struct ReportTests {
         #expect(json.first { $0.url != url }?.error?.kind == "SDWebImageErrorDomain 2001")
         let text = try await scene.larder("report", "b", "--files")
         let rows = text.lines.map { $0.split(separator: "\t").map(String.init) }
-        #expect(rows.map(\.count) == [3, 3])
-        for row in rows {
-            #expect(row[0] == url)
-            #expect(scene.stored.contains(String(row[2].dropFirst("default/".count))))
-        }
+        try #require(rows.map(\.count) == [5, 5])
+        #expect(rows.map { $0[0] } == [url, url])
+        #expect(rows.map { $0[1] } == ["original", "small"])
+        let job = try #require(json.first { $0.url == url })
+        #expect(rows.map { $0[2] } == ["jpeg", job.variants.first?.format])
+        #expect(rows.map { $0[4] } == [job.original?.absolutePath, job.variants.first?.absolutePath])
+        #expect(Set(rows.map { $0[4] }) == Set(scene.stored.map { "\(scene.cache)/default/\($0)" }))
     }
 
     @Test func `the text says what an error means, and cannot move the cursor`() async throws {

@@ -76,7 +76,7 @@ struct ShownURLTests {
         let files = try await scene.larder("report", "spring", "--files").lines.map { $0.split(separator: "\t") }
         try #require(files.count == 2, "\(files)")
         #expect(files.allSatisfy { $0[0] == shown }, "\(files)")
-        #expect(files[0][1] == shown, "\(files)")
+        #expect(files[0][3] == shown, "\(files)")
         for words in [["--files"], ["--format", "csv"], ["--format", "html"]] {
             let report = try await scene.larder(["report", "spring"] + words).run()
             #expect(report.code == 0, "\(words)")

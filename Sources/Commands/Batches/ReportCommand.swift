@@ -14,8 +14,9 @@ extension Command {
             text, JSON with statistics and the first 1,000 failures (--json is --format json; with --since a line per batch
             and one of all), CSV with a line per stored file or failure, or HTML:
             one file of at most 5 MB with charts and small pictures that needs no other file. Failures that were discarded
-            are counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, cache
-            key and path in the cache, without passwords and signatures; JSON as one object per job, with exact keys.
+            are counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, variant
+            (or original), format, cache key and absolute path, without passwords and signatures; JSON as one object per
+            job, with exact keys.
             --mail writes a message with the text and the HTML file for sendmail -t.
             """,
         examples: [
@@ -29,7 +30,7 @@ extension Command {
             Option("thumbnails", .value("N"), "the most small pictures in HTML, 0 to 5000, default 1000"),
             Option("mail", .value("ADDRESS"), "write a MIME message to this address"),
             Quiet.report,
-            Option("files", "list URL, key and path of every stored file"),
+            Option("files", "list URL, variant, format, key and absolute path of every stored file"),
             Settings.databaseOption,
         ] + CachePlace.options
     ) { arguments in
@@ -48,7 +49,7 @@ extension Command {
         if let address {
             try output.write(try ReportMail(address: address, page: try await source.page()).text())
         } else if listsFiles {
-            try await writeFiles(source, format, output)
+            try await writeFiles(source, format, output, below: try Settings(arguments).cacheRoot)
         } else {
             switch format {
             case .text: try await writeText(source, output)
@@ -95,15 +96,18 @@ extension Command {
         try output.write(try JSONLine.text(all) + "\n")
     }
 
-    private static func writeFiles(_ source: ReportSource, _ format: ReportFormat, _ output: ReportOutput) async throws
-    {
+    private static func writeFiles(
+        _ source: ReportSource, _ format: ReportFormat, _ output: ReportOutput, below root: String
+    ) async throws {
         try await source.forEachRecord { _, record in
             if format == .json {
-                try output.write(try JSONLine.text(JobLine(record)) + "\n")
+                try output.write(try JSONLine.text(JobLine(record, below: root)) + "\n")
             } else {
                 for file in record.stored {
                     guard let path = file.path else { continue }
-                    let line = "\(ShownURL.masked(record.url))\t\(ShownURL.masked(file.key))\t\(path)\n"
+                    let kind = "\(file.name ?? "original")\t\(file.format ?? "unknown")"
+                    let line =
+                        "\(ShownURL.masked(record.url))\t\(kind)\t\(ShownURL.masked(file.key))\t\(root)/\(path)\n"
                     try output.write(output.isConsole ? PrintableText.lines(line) : line)
                 }
             }
