@@ -66,6 +66,30 @@ struct RunTests {
         #expect(try await scene.faults() == [])
     }
 
+    @Test func `run ends with what is saved, where the images are, and commands that work`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let missing = scene.origin.url("/missing.jpg")
+        let cache = scene.directory.file("other cache")
+        let words = ["run", "--cache", cache, "--variant", "small=8x8:webp", url, missing]
+        let run = try await scene.larder(words).run()
+        let ending = run.lines.suffix(4)
+        let form = /Finished: 1 of 2 images\. Variants are [0-9]+ % smaller \([0-9]+ B of [0-9]+ B\)\./
+        #expect(ending.first?.wholeMatch(of: form) != nil, "\(run.text)")
+        #expect(
+            Array(ending.dropFirst()) == [
+                "The images are in \(cache)/default", "List them: larder report --files --cache '\(cache)' 1",
+                "Show them in a browser: larder serve --cache '\(cache)'",
+            ])
+        let files = try await scene.shell("larder report --files --cache '\(cache)' 1")
+        #expect(files.lines.count == 2, "\(files.errorText)")
+        let failed = try await scene.larder("run", missing)
+        #expect(failed.lines.last == "Finished: 0 of 1 image.")
+        for option in ["--json", "--quiet"] {
+            #expect(try await !scene.larder("run", option, url, missing).text.contains("Finished: "))
+        }
+    }
+
     @Test func `run and key print the same keys and names`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/photo.jpg?size=1")

@@ -34,6 +34,7 @@ struct TutorialTests {
             #expect(outcome.code == 0, "\(block.text)\(outcome.errorText)")
             if let output = block.output {
                 let text = outcome.text.replacing(site, with: "https://example.com")
+                    .replacing(scene.cache, with: "/home/me/.local/share/larder/cache")
                 #expect(Self.masked(text) == Self.masked(output), "\(block.text)")
             }
         }

@@ -15,11 +15,11 @@ extension Command {
         discussion: """
             Only jobs of these URLs run; a job that another batch also needs is completed for both. --json prints a line per
             job as it ends, with paths relative to the cache root, and the report as the last line. The exit code is 1 when
-            an item failed.
+            an item failed. Without --json and --quiet the last lines say where the images are.
             """,
         examples: [
             "larder run https://example.com/a.jpg https://example.com/b.png",
-            "larder run --from urls.txt --json --variant '{\"name\":\"thumb\",\"thumbnail\":{\"width\":200,\"height\":200}}'",
+            "larder run --from urls.txt --variant card=800x800:webp,q=75 --variant thumb=200x200,crop",
         ],
         options: EnqueueOptions.options(priority: 1) + [
             Option(
@@ -65,6 +65,7 @@ extension Command {
             let printed = Locked<Set<Int64>>([])
             let verbose = arguments.flag("verbose")
             let hint = WorkerHint(arguments)
+            let ending = RunEnding()
             let summary = try await finally(setup.shutdown) {
                 try await Printer.printing { printer in
                     var configuration = configuration
@@ -79,6 +80,7 @@ extension Command {
                         let trace = setup.tracer.observe(event)
                         restart?.observe(event)
                         hint.observe(event)
+                        ending.observe(event)
                         if verbose { log.write(event, trace: trace?.id, to: printer) }
                         if !verbose, !isQuiet, let note = waitingNote(event) { printer.note(note) }
                         guard case .completed(let report) = event, let line = JobLine(report) else { return }
@@ -129,6 +131,9 @@ extension Command {
                 try Console.json(report.json)
             } else if !isQuiet || someFailed {
                 Console.write(TextReport.text(report))
+                if !isQuiet {
+                    Console.write(ending.text(report.progress, in: try CachePlace(arguments).title, arguments))
+                }
             }
             return ExitCode(ended, someFailed: someFailed)
         } catch {
