@@ -1,4 +1,5 @@
 package import CommandLine
+import JobQueue
 import Terminal
 
 extension Program {
@@ -14,6 +15,10 @@ extension Program {
         },
         remedy: { error, command, arguments in
             if let remedy = await UnknownName.remedy(error, arguments) { return remedy }
+            if let error = error as? QueueError, error.code == .notMigrated {
+                let migrate = NextCommand("migrate", repeating: arguments, only: ["database", "config"])
+                return "this migrates it: \(migrate.line)"
+            }
             let login = RequiredRole.login((try? Settings(arguments))?.databaseURL)
             return RequiredRole.remedy(error, of: command, login: login)
         })

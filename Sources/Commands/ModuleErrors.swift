@@ -30,7 +30,7 @@ extension TranscodeError: EndsCommand {
 
 extension QueueError: EndsCommand {
     package var commandError: CommandError {
-        .larder(.database, description + (code == .notMigrated ? "; run 'larder migrate'" : ""))
+        .larder(.database, description)
     }
 }
 
