@@ -38,8 +38,8 @@ extension CommandTable {
             (
                 "cache",
                 [
-                    .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheExport,
-                    .cacheImport, .cacheCopy,
+                    .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheRemove,
+                    .cacheExport, .cacheImport, .cacheCopy,
                 ]
             ),
             ("pictures", [.key, .sniff, .transform, .fetch]),

@@ -177,6 +177,20 @@ extension ImageStore {
         return isRemoved
     }
 
+    /// Deletes the image of `key`, also under names of earlier versions.
+    ///
+    /// - Parameter isDryRun: deletes nothing.
+    /// - Returns: the sizes of the files in bytes; empty when there is none.
+    package func remove(_ key: CacheKey, isDryRun: Bool) throws(StoreError) -> [Int] {
+        var sizes: [Int] = []
+        for name in names(of: key) {
+            guard let size = try size(named: name, isUse: false) else { continue }
+            let isRemoved = isDryRun ? true : try remove(named: name)
+            if isRemoved { sizes.append(size) }
+        }
+        return sizes
+    }
+
     /// The extended data committed with the image of `key`; nil when there is none, the file system keeps none, or the
     /// image has a name of an earlier version, as in SDWebImage 5.21.5, `SDDiskCache.extendedDataForKey:`.
     public func extendedData(for key: CacheKey) throws(StoreError) -> [UInt8]? {

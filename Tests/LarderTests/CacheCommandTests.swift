@@ -66,6 +66,7 @@ struct CacheCommandTests {
             atPath: linked + "/default", withDestinationPath: "../cache/default")
         for words in [
             ["clear", "--yes"], ["clear", "--dry-run"], ["trim", "--max-age", "0"], ["verify", "--remove", "--yes"],
+            ["remove", "a", "--variant", "v=1x1", "--yes"],
         ] {
             var command = LarderCommand(environment: ["LARDER_HOME": directory.file("home")])
             command.arguments = ["cache"] + words + ["--cache", linked]

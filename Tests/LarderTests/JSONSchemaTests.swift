@@ -70,8 +70,8 @@ struct JSONSchemaTests {
                 "cache export",
                 ["--as", "fastimagecache", "--batch", "one", "--variant", "t", "-o", files.file("tables")]
             ),
-            ("cache trim", ["--max-size", "1", "--files"]), ("cache clear", ["--yes"]),
-            ("discard", ["one", "--delete", "--yes"]),
+            ("cache trim", ["--max-size", "1", "--files"]), ("cache remove", [url, "--yes"]),
+            ("cache remove", ["--all", "--yes"]), ("discard", ["one", "--delete", "--yes"]),
             ("config show", []),
             ("manual", [pages]),
             ("manual", ["--completion", "bash"]), ("help", []), ("version", []),

@@ -150,7 +150,7 @@ struct UsageTests {
 
     /// What a script passes for a variable that is not set.
     static let empty = [
-        Wrong("cache clear --yes --cache=", "cache clear: ", "--cache", "empty"),
+        Wrong("cache clear --yes --cache=", "cache remove: ", "--cache", "empty"),
         Wrong("cache trim --cache=", "--cache", "empty"),
         Wrong("enqueue --from=", "--from", "empty"), Wrong("run u --from l --from=", "--from", "empty"),
         Wrong("transform a --variant v --output=", "--output", "empty"),

@@ -5,20 +5,12 @@ import Reports
 import Terminal
 
 extension Command {
-    static let cacheClear = Command(
-        words: ["cache", "clear"], operands: "",
-        summary: "Delete every image of the cache",
-        discussion:
-            "Files that a worker is writing or stores later remain. A directory that Larder never stored to is refused.",
-        examples: ["larder cache clear --dry-run", "larder cache clear --yes"],
-        options: CachePlace.options + [
-            Option("dry-run", "delete nothing, print what would be deleted"), Confirmation.option,
-        ]
-    ) { arguments in
+    /// Deletes every image, and prints how many.
+    static func clearCache(_ arguments: Arguments) async throws -> ExitCode {
         let place = try await CachePlace(ofOwn: arguments)
         let isDryRun = arguments.flag("dry-run")
         if !isDryRun {
-            try Confirmation.ask("delete every image of \(place.title)", arguments, of: "cache clear")
+            try Confirmation.ask("delete every image of \(place.title)", arguments, of: "cache remove")
         }
         let total = await place.total()
         let (deleted, bytes) = try await place.disk.run { [store = place.store] in
