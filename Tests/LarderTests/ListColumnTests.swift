@@ -61,7 +61,7 @@ struct ListColumnTests {
         (["--delimiter", "é"], "--delimiter: 'é'"), (["--column", "0"], "--column: '0'"),
         (["--column", "url", "--format", "lines"], "the formats csv and tsv, not lines"),
         (["--delimiter", ";", "--format", "jsonl"], "the formats csv and tsv, not jsonl"),
-        (["--column", "url"], "this list is JSON lines"),
+        (["--column", "url"], "this list is jsonl"),
     ])
     func `wrong values and lists without columns are refused`(options: [String], part: String) async throws {
         let directory = try TemporaryDirectory()

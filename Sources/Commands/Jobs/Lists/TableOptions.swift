@@ -73,8 +73,8 @@ struct TableOptions {
         switch detected {
         case .csv, .tsv: return detected
         case .lines: return delimiter == nil && firstLine.contains(UInt8(ascii: "\t")) ? .tsv : .csv
-        case .jsonl:
-            throw .usage("\(list): --column and --delimiter are for CSV and TSV; this list is JSON lines")
+        case .jsonl, .sitemap, .rss, .atom, .jsonfeed:
+            throw .usage("\(list): --column and --delimiter are for CSV and TSV; this list is \(detected.rawValue)")
         }
     }
 
