@@ -32,22 +32,24 @@ struct URLSource {
     /// The list that is read; nil for operands alone.
     private(set) var list: String?
 
-    static let options = [
-        Option(
-            "from", .values("FILE"),
-            "read more URLs from a list: lines, CSV, TSV, JSON lines, a sitemap, RSS, Atom or a JSON Feed, also gzip or "
-                + "zstd; - is standard input, and s3://BUCKET/KEY an object"),
-        Option(
-            "format", .value("FORMAT"),
-            "the format of the lists: \(ListFormat.allCases.map(\.rawValue).joined(separator: ", ")); default: by the "
-                + "name, else by the beginning"),
-        Option(
-            "from-directory", .values("DIR"),
-            "read the images below a directory, as file: URLs; no link is followed; docs/commands.md"),
-        Option(
-            "glob", .values("PATTERN"),
-            "take files that match of --from-directory, in place of usual names of images; with / for the whole path"),
-    ] + TableOptions.options
+    static let options =
+        [
+            Option(
+                "from", .values("FILE"),
+                "read more URLs from a list: lines, CSV, TSV, JSON lines, a sitemap, RSS, Atom or a JSON Feed, also gzip or "
+                    + "zstd; - is standard input, and s3://BUCKET/KEY an object"),
+            Option(
+                "format", .value("FORMAT"),
+                "the format of the lists: \(ListFormat.allCases.map(\.rawValue).joined(separator: ", ")); default: by the "
+                    + "name, else by the beginning"),
+            Option(
+                "from-directory", .values("DIR"),
+                "read the images below a directory, as file: URLs; no link is followed; docs/commands.md"),
+            Option(
+                "glob", .values("PATTERN"),
+                "take files that match of --from-directory, in place of usual names of images; with / for the whole path"
+            ),
+        ] + TableOptions.options
 
     /// Reads the first chunk, so that an unreadable list is an error before a batch is opened for it.
     ///
