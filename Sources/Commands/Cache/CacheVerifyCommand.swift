@@ -8,7 +8,7 @@ import Transcoder
 
 extension Command {
     static let cacheVerify = Command(
-        words: ["cache", "verify"], operands: "",
+        words: ["cache", "verify"], also: ["cache share": "--share"], operands: "",
         summary: "Check that the files of the cache are whole, or let equal files share their blocks",
         discussion: """
             A transcoder decodes every file. The files of a manifest (--manifest, else manifest.jsonl in the cache root, as in a
