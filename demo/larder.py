@@ -54,9 +54,10 @@ class Larder:
         return self.lines("report", batch, "--format", "json")[0]
 
     def files(self, batch):
-        """{(URL, key): path} of every file that a batch stored or found in the cache."""
+        """{(URL, key): path in the cache} of every file that a batch stored or found there."""
         rows = (line.split("\t") for line in self.call("report", batch, "--files").splitlines())
-        return {(url, key): path for url, key, path in rows}
+        cache = os.path.join(self.home, "cache")
+        return {(url, key): os.path.relpath(path, cache) for url, _, _, key, path in rows}
 
     def outcomes(self, batch):
         """The number of jobs per outcome, counted from the records of the jobs."""
