@@ -299,7 +299,7 @@ int larder_keep_priority(void) {
     struct __user_cap_data_struct sets[2];
     unsigned bit = 1u << CAP_SYS_NICE;
     if (syscall(SYS_capget, &header, sets) != 0) { return -1; }
-    // A program that root starts gets all capabilities but those of this set.
+    // A program that root starts gets all capabilities that this set has.
     if ((sets[0].effective & (1u << CAP_SETPCAP)) != 0) { prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0); }
     sets[0].effective &= ~bit;
     sets[0].permitted &= ~bit;

@@ -30,7 +30,7 @@ enum { maxConditions = 4 };
 struct checked { uint32_t call; struct condition conditions[maxConditions]; };
 
 enum {
-    /// Numbers from here on are those of Linux 5.1 and newer, equal on all architectures.
+    /// Numbers from here on belong to Linux 5.1 and newer, equal on all architectures.
     firstOfLinux51 = 424,
     maxInstructions = 512,
 };
@@ -56,7 +56,7 @@ static inline void compare(
     add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | how | BPF_K, value, (uint8_t)whenTrue, (uint8_t)whenFalse));
 }
 
-/// Loads the number of the call. Another architecture's numbers, and those of x32, mean other calls. Only injected code
+/// Loads the number of the call. The numbers of another architecture, or of x32, mean other calls. Only injected code
 /// makes them.
 static inline void begin(struct program *program) {
     load(program, offsetof(struct seccomp_data, arch));
@@ -88,7 +88,7 @@ static inline void allow_checked(struct program *program, const struct checked *
     load(program, offsetof(struct seccomp_data, nr));
 }
 
-/// For a new call the answer is that of an old kernel, so that the C library makes an older call: `clone` for `clone3`,
+/// A new call is answered as by an old kernel, so that the C library makes an older call: `clone` for `clone3`,
 /// whose flags are in memory, where a filter cannot read them.
 static inline void refuse_new_calls(struct program *program) {
     compare(program, BPF_JGE, firstOfLinux51, 0, 1);

@@ -4,7 +4,7 @@
 #include <time.h>
 
 /// Which connections wait for the rest of a request. The library limits the silence of a connection, not the time of a
-/// request: some clients that send a byte now and then would take all connections, those of probes included.
+/// request: some clients that send a byte now and then would take all connections, also from probes.
 /// All is called on the thread of the server.
 
 /// A connection.

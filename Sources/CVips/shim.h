@@ -107,7 +107,7 @@ static inline int larder_byte_alpha(VipsImage *in, VipsImage **out) {
     return result;
 }
 
-/// The bands of one image and then those of another.
+/// The bands of one image and then of another.
 static inline int larder_join_bands(VipsImage *first, VipsImage *second, VipsImage **out) {
     return vips_bandjoin2(first, second, out, NULL);
 }

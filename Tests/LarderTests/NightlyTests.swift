@@ -119,7 +119,7 @@ struct NightlyTests {
                 ARRAY['\(url)'], 'nightly', source => '\(scene.directory.file("nightly.txt"))')
             """)
         let broken = try await night(.cron, "https://images.example/other.jpg\n", scene)
-        #expect(broken.contains("this run takes no more URLs; the same command opens the next one"), "\(broken)")
+        #expect(broken.contains("this run takes no further URLs; the same command opens the next one"), "\(broken)")
         #expect(try await counts("nightly", scene) == "1 finished: 1 items, 1 succeeded, 0 failed, 0 open")
         #expect(try await night(.cron, url + "\n", scene).isEmpty)
         #expect(try await counts("nightly", scene) == "2 finished: 1 items, 1 succeeded, 0 failed, 0 open")

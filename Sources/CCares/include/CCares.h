@@ -15,14 +15,14 @@ enum {
 /// The result: `count` addresses of 17 bytes each, the byte 4 or 6 and then the address in network order.
 typedef void (*larder_ares_done)(void *context, int outcome, const unsigned char *addresses, int count);
 
-/// A server has `timeout_ms` to respond, twice as long in each further one of `tries`. `servers` replaces those of
+/// A server has `timeout_ms` to respond, twice as long in each further one of `tries`. `servers` replaces the ones of
 /// `/etc/resolv.conf`: `address:port,…`, NULL to keep them. NULL when memory is short or `servers` is malformed.
 larder_ares *larder_ares_new(int timeout_ms, int tries, const char *servers);
 
 /// Ends all queries; their callbacks are called.
 void larder_ares_free(larder_ares *ares);
 
-/// Queries the addresses of a name, those of `family` 4 or 6 only, or of both (0); `done` is called once, possibly
+/// Queries the addresses of a name, only of `family` 4 or 6, or of both (0); `done` is called once, possibly
 /// before the return.
 void larder_ares_query(larder_ares *ares, const char *host, int family, larder_ares_done done, void *context);
 

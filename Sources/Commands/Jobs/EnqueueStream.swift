@@ -73,7 +73,7 @@ struct EnqueueStream {
             return batch
         } catch let other as OtherList where options.opensNextRun {
             try? await queue.producer.seal(.id(batch))
-            throw other.error.adding("this run takes no more URLs; the same command opens the next one")
+            throw other.error.adding("this run takes no further URLs; the same command opens the next one")
         } catch {
             let other = (error as? OtherList)?.error
             throw await (other ?? CommandError(error)).adding(stateAfterError(of: batch, continues: other == nil))

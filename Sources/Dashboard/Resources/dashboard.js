@@ -228,7 +228,7 @@ function adopt(old, fresh) {
   if (!isField) morph(old, fresh);
 }
 
-/** Makes the children of an element those of another, and keeps the nodes that stay: focus, selection, scroll. */
+/** Gives an element the children of another, and keeps the nodes that stay: focus, selection, scroll. */
 function morph(old, fresh) {
   const keyed = new Map([...old.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
   let place = old.firstChild;

@@ -33,7 +33,7 @@ function gallery(id, images, next, isOver) {
     if (!best || image.bytes < best.bytes) jobs.set(image.job, image);
   }
   if (jobs.size === 0) return make("p", { class: "quiet" },
-    next ? "The newest 1,000 jobs have no image; the report has those of others."
+    next ? "The newest 1,000 jobs have no image; the report has the images of others."
       : isOver ? "Its jobs have stored no new file." : "No image yet.");
   return make("div", { class: "images" }, [...jobs.values()].map((image) => {
     const variant = image.variant ?? "original";

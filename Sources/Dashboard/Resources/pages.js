@@ -12,7 +12,7 @@ const batchColumns = [
   ["Left", (row) => duration(row.etaSeconds), "number"], ["Opened", (row) => time(row.openedAt)],
 ];
 
-/** Text of the database for a reader: commands as code, times as those of the other pages. */
+/** Text of the database for a reader: commands as code, times as on the other pages. */
 const readable = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (found) => localTime(new Date(found)))
   .split(/'(larder [^']*)'/).map((part, place) => place % 2 === 1 ? command(part) : part);
 
@@ -118,7 +118,7 @@ const pages = {
           ["Most frequent error", (row) => row.domain
             ? `${row.domain} ${row.code}, ` + (row.errors === 1 ? "once" : number(row.errors) + " times") : "–", "medium"],
         ], active, "No job has ended in the last hour."),
-        active.length > 0 ? make("p", { class: "quiet" }, "From those of the newest 5,000 jobs that ended within an hour.") : null];
+        active.length > 0 ? make("p", { class: "quiet" }, "From the newest 5,000 jobs, as far as they ended within an hour.") : null];
     },
   },
   blocklist: {

@@ -117,7 +117,7 @@ async function copy(text, button) {
   const title = button.dataset.title ||= button.textContent;
   let isCopied = true;
   try { await navigator.clipboard.writeText(text); } catch {
-    // Beside the button, because a dialog makes all outside it inert.
+    // Next to the button, because a dialog makes all outside it inert.
     const area = make("textarea", { class: "copied", readonly: "", "aria-hidden": "true" });
     area.value = text;
     button.after(area);
