@@ -250,7 +250,8 @@ public struct ImageManager: Loader {
         // A bucket takes longer to read a file than a transcoder to make it.
         let question = remote == nil ? SameBytes.Question(commit) : nil
         var isFilled = false
-        if let question { isFilled = try storing(try sameBytes.fill(&commit, question)) }
+        // A fault of another image's file costs a decoding, not this job.
+        if let question { isFilled = (try? sameBytes.fill(&commit, question)) ?? false }
         if !isFilled { try await transcode(&commit, &report) }
         try await self.commit(commit, &report)
         if let question { sameBytes.remember(commit, question, report.stored) }
