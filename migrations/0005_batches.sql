@@ -227,7 +227,7 @@ BEGIN
     IF b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
         RAISE EXCEPTION 'batch % is %', coalesce('"' || b.name || '"', b.id::text),
             CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished'
-                ELSE 'sealed' END
+                ELSE 'closed' END
             USING ERRCODE = 'LA001';
     END IF;
     RETURN b;

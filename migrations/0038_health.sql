@@ -183,7 +183,7 @@ WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' < c
   AND w.heartbeat_at > clock_timestamp() - interval '1 day'
 HAVING count(*) > 0
 -- Only a sealed batch is ever finished. New entries of the ledger move folded_at.
-UNION ALL SELECT 'warning', 'a batch is not sealed',
+UNION ALL SELECT 'warning', 'a batch is not closed',
     format('%s, for example %s: no item is open, and none was added for a day', count(*), min(b.label)),
     'its producer may have ended early: larder.batch_seal(batch) if no URLs follow'
 FROM (

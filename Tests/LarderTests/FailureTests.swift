@@ -205,7 +205,7 @@ struct FailureTests {
             let message = try await expectFailure(
                 scene.larder([command, "--batch", "spring", url]), "LarderErrorDomain 5")
             #expect(message.contains("spring"), "\(message)")
-            #expect(message.contains("sealed"), "\(message)")
+            #expect(message.contains("closed"), "\(message)")
         }
         let total = try await scene.sql("SELECT total FROM larder.progress WHERE batch = 'spring'")
         #expect(total == "1")

@@ -1,8 +1,6 @@
 // The script of the page of the failures of all batches.
 
-const failureFields = [["text", "Part of the URL"], ["origin", "Origin"], ["domain", "Error domain"],
-  ["code", "Error code"], ["batch", "Batch number"]];
-const errorDomains = ["SDWebImageErrorDomain", "NSURLErrorDomain", "LarderErrorDomain"];
+const failureFields = [["text", "Part of the URL"], ["origin", "Origin"], ["batch", "Batch number"]];
 
 async function failuresPage(filter) {
   const { after, ...wanted } = filter;
@@ -20,9 +18,9 @@ async function failuresPage(filter) {
       location.hash = "#/failures?" + query(Object.fromEntries(new FormData(event.currentTarget)));
     } }, failureFields.map(([name, label]) => make("label", {}, label,
       make("input", { name, value: wanted[name] ?? "",
-        type: ["code", "batch"].includes(name) ? "number" : "text",
-        list: name === "domain" ? "domains" : null, autocomplete: "off" }))),
-      make("datalist", { id: "domains" }, errorDomains.map((domain) => make("option", { value: domain }))),
+        type: name === "batch" ? "number" : "text", autocomplete: "off" }))),
+      wanted.domain ? ["domain", "code"].map((name) => make("input", { type: "hidden", name, value: wanted[name] })) : null,
+      wanted.domain ? make("p", {}, "Only: " + (failures[0]?.meaning ?? `${wanted.domain} ${wanted.code}`)) : null,
       make("div", { class: "actions" }, make("button", { class: "primary" }, "Filter"),
         isFiltered ? make("a", { href: "#/failures" }, "Show all") : null)),
     failures.length === 0 ? null : make("div", { class: "actions" },
@@ -31,8 +29,7 @@ async function failuresPage(filter) {
     table("Failures", [
       ["URL and batch", (row) => [breakable(row.url), make("p", { class: "quiet" }, batchLink(row))], "long"],
       ["Cause", (row) => [row.meaning, make("p", { class: "quiet" },
-        [row.meaning.includes(row.message) ? "" : row.message, `${row.domain} ${row.code}`,
-          row.attempts > 1 ? `${row.attempts} attempts` : "", row.traceID ? `trace ${row.traceID}` : ""]
+        [row.meaning.includes(row.message) ? "" : row.message, row.attempts > 1 ? `${row.attempts} attempts` : "", row.traceID ? `trace ${row.traceID}` : ""]
           .filter((part) => part).join(" · "))],
       "long cause"],
       ["When", (row) => time(row.finishedAt)],

@@ -98,7 +98,7 @@ const pages = {
           ["Origin", (row) => row.origin, "long"], ["Why", (row) => why[row.why] ?? row.why, "medium"],
           ["Since", (row) => time(row.since)],
           ["Until", (row) => time(new Date(Math.round((Date.now() + row.seconds * 1000) / 60000) * 60000).toISOString())],
-          ["Error", (row) => row.domain ? `${row.domain} ${row.code}` : "–"],
+          ["Error", (row) => row.meaning ?? "–"],
           ["", (row) => button("Release", "origins/clear", { origin: row.origin }, `Allow requests to ${row.origin} again?`), "actions"],
         ], held, "No origin is held."),
         limits.length > 0 ? make("h2", {}, "Limits") : null,
@@ -115,8 +115,8 @@ const pages = {
           ["Median download", (row) => took(row.fetchMs), "number"],
           ["Received", (row) => bytes(row.bytesIn), "number"],
           ["Failed", (row) => failed(row.failed, { origin: row.origin }), "number"],
-          ["Most frequent error", (row) => row.domain
-            ? `${row.domain} ${row.code}, ` + (row.errors === 1 ? "once" : number(row.errors) + " times") : "–", "medium"],
+          ["Most frequent error", (row) => row.meaning
+            ? row.meaning + ", " + (row.errors === 1 ? "once" : number(row.errors) + " times") : "–", "medium"],
         ], active, "No job has ended in the last hour."),
         active.length > 0 ? make("p", { class: "quiet" }, "From the newest 5,000 jobs, as far as they ended within an hour.") : null];
     },
@@ -132,7 +132,7 @@ const pages = {
         (text) => `Block ${text} for a day? Its jobs fail.`),
       table("Blocked URLs", [
         ["URL", (row) => breakable(row.url), "long"],
-        ["Error", (row) => [reason(row) + " ", make("small", {}, `${row.domain} ${row.code}`)], "long"],
+        ["Error", reason, "long"],
         ["Failures", (row) => row.failures, "number"], ["Until", (row) => time(row.until)],
         ["", (row) => button("Unblock", "blocklist/remove", { url: row.given }, `Unblock ${row.url}?`), "actions"],
       ], blocklist, "No URL is blocked."),

@@ -43,6 +43,7 @@ extension HeldOrigin {
             "origin": origin, "why": reason.rawValue, "since": since,
             "seconds": Int(remaining.components.seconds),
             "domain": failure?.domain, "code": failure?.code,
+            "meaning": failure.map { FailureAdvice(domain: $0.domain, code: $0.code, status: httpStatus).meaning },
         ]
     }
 }
@@ -142,6 +143,7 @@ extension OriginActivity {
         [
             "origin": origin, "jobs": jobs, "failed": failed, "perMinute": (perMinute * 10).rounded() / 10,
             "fetchMs": fetchMs, "bytesIn": bytesIn, "domain": error?.domain, "code": error?.code,
+            "meaning": error.map { FailureAdvice(domain: $0.domain, code: $0.code, status: nil).meaning },
             "errors": error?.items ?? 0,
         ]
     }
