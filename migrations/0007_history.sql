@@ -48,7 +48,10 @@ CREATE TABLE larder_data.job_history (
     items int NOT NULL DEFAULT 1,
     queue_ms int,
     wait_ms int,
+    connection_wait_ms int,
+    dns_ms int,
     fetch_ms int,
+    transcoder_wait_ms int,
     transcode_ms int,
     store_ms int,
     code int,
@@ -74,7 +77,7 @@ CREATE TABLE larder_data.job_history (
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.job_history IS
     'The one record of each completed job, and of items that ended without a job of their own batch, by day (UTC). '
-    'queue_ms: from enqueue to claim; wait_ms: from claim to fetch. cache_id: the cache that holds what was stored. '
+    'queue_ms: from enqueue to claim; wait_ms: from claim to load. cache_id: the cache that holds what was stored. '
     'retried_as: the later job that took its items over. discarded_at: when an operator dismissed the failure. '
     'max_attempts, retry_base_ms: of failures only. Of items: job_id is from the sequence item_id; reason is fresh, '
     'blocked, invalid, cancelled before their job ended, or joined to a job; of_job: that job, or the one that stored '

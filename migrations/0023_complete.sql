@@ -28,7 +28,8 @@ CREATE TYPE larder_data.result AS (
     bytes_out larder_data.large_count, downloads larder_data.small_count, variants larder_data.small_count,
     wait_ms larder_data.milliseconds, fetch_ms larder_data.milliseconds, transcode_ms larder_data.milliseconds,
     store_ms larder_data.milliseconds, poison boolean, stored larder_data.stored_files, blocks boolean,
-    unblocks boolean, worker_limit larder_data.large_count
+    unblocks boolean, worker_limit larder_data.large_count, connection_wait_ms larder_data.milliseconds,
+    dns_ms larder_data.milliseconds, transcoder_wait_ms larder_data.milliseconds
 );
 
 CREATE FUNCTION larder_data.read_results(results json) RETURNS SETOF larder_data.result
@@ -36,7 +37,7 @@ LANGUAGE sql STABLE BEGIN ATOMIC
     -- What is missing is 0 in the four that are added up.
     SELECT * FROM json_populate_recordset(
         ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-            NULL, NULL)::larder_data.result, results);
+            NULL, NULL, NULL, NULL, NULL)::larder_data.result, results);
 END;
 
 CREATE FUNCTION larder_data.stored_or_null(stored json) RETURNS json
@@ -64,14 +65,19 @@ LANGUAGE sql IMMUTABLE BEGIN ATOMIC
         'transcode_ms', larder_data.within(g.transcode_ms, 2147483647),
         'store_ms', larder_data.within(g.store_ms, 2147483647), 'poison', g.poison,
         'stored', larder_data.stored_or_null(g.stored), 'blocks', g.blocks, 'unblocks', g.unblocks,
-        'worker_limit', larder_data.within(g.worker_limit, 1099511627776)) ORDER BY g.ord)
+        'worker_limit', larder_data.within(g.worker_limit, 1099511627776),
+        'connection_wait_ms', larder_data.within(g.connection_wait_ms, 2147483647),
+        'dns_ms', larder_data.within(g.dns_ms, 2147483647),
+        'transcoder_wait_ms', larder_data.within(g.transcoder_wait_ms, 2147483647)) ORDER BY g.ord)
     FROM ROWS FROM (json_to_recordset(results) AS (
         job bigint, claim bigint, result text, domain text, code numeric, message text, http_status numeric,
         retry_after_ms numeric, bytes_in numeric, bytes_out numeric, downloads numeric, variants numeric,
         wait_ms numeric, fetch_ms numeric, transcode_ms numeric, store_ms numeric, poison boolean, stored json,
-        blocks boolean, unblocks boolean, worker_limit numeric)) WITH ORDINALITY AS g (
+        blocks boolean, unblocks boolean, worker_limit numeric, connection_wait_ms numeric, dns_ms numeric,
+        transcoder_wait_ms numeric)) WITH ORDINALITY AS g (
         job, claim, result, domain, code, message, http_status, retry_after_ms, bytes_in, bytes_out, downloads,
-        variants, wait_ms, fetch_ms, transcode_ms, store_ms, poison, stored, blocks, unblocks, worker_limit, ord);
+        variants, wait_ms, fetch_ms, transcode_ms, store_ms, poison, stored, blocks, unblocks, worker_limit,
+        connection_wait_ms, dns_ms, transcoder_wait_ms, ord);
 END;
 
 -- The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.
@@ -109,15 +115,16 @@ BEGIN
     ), history AS (
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id,
-            origin_id, items, queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority,
-            attempt, rescues, downloads, variants, url, context, meta, traceparent, stored)
+            origin_id, items, queue_ms, wait_ms, connection_wait_ms, dns_ms, fetch_ms, transcoder_wait_ms, transcode_ms,
+            store_ms, http_status, outcome, priority, attempt, rescues, downloads, variants, url, context, meta,
+            traceparent, stored)
         SELECT e.created_at, e.id, e.batch_id, worker, e.claim,
             (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker ORDER BY w.number DESC LIMIT 1), e.options,
             e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
-            least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms,
-            e.transcode_ms, e.store_ms, e.http_status, 'succeeded', e.priority, e.attempt + 1, e.rescues, e.downloads,
-            e.variants,
-            e.url, e.context, e.meta, e.traceparent, e.stored
+            least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms,
+            e.connection_wait_ms, e.dns_ms, e.fetch_ms, e.transcoder_wait_ms, e.transcode_ms, e.store_ms,
+            e.http_status, 'succeeded', e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context,
+            e.meta, e.traceparent, e.stored
         FROM ended e
     ), ledger AS (
         INSERT INTO larder_data.batch_delta (
@@ -227,7 +234,8 @@ END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
     'Completes jobs: an array of objects {"job", "claim", "result": succeeded, failed or cancelled} and, where known, '
     '"domain", "code", "message", "http_status", "retry_after_ms", "bytes_in", "bytes_out", "downloads", "variants", '
-    '"wait_ms", "fetch_ms", "transcode_ms", "store_ms", "poison" (false: with 301, this is not the image''s fault), '
+    '"wait_ms", "connection_wait_ms", "dns_ms", "fetch_ms", "transcoder_wait_ms", "transcode_ms", "store_ms", '
+    '"poison" (false: with 301, this is not the image''s fault), '
     '"blocks" (false: a setting of this worker is the cause, do not block the URL), "unblocks" (true: the job was '
     'blocked by a lower limit), "worker_limit" (with 205 and 206: the limit that the image exceeded), "stored"; at '
     'most 1000. Texts are cut and numbers moved into their ranges: domain 200 characters, message 2,000, '

@@ -90,13 +90,14 @@ BEGIN
     )
     INSERT INTO larder_data.job_history (
         created_at, job_id, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
-        queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, code, http_status, outcome, priority, attempt, rescues,
-        max_attempts, retry_base_ms, downloads, variants, url, context, meta, traceparent, domain, message,
-        stored)
+        queue_ms, wait_ms, connection_wait_ms, dns_ms, fetch_ms, transcoder_wait_ms, transcode_ms, store_ms, code,
+        http_status, outcome, priority, attempt, rescues, max_attempts, retry_base_ms, downloads, variants, url,
+        context, meta, traceparent, domain, message, stored)
     SELECT (e.j).created_at, (e.j).id, (e.j).batch_id, worker, (e.r).claim, (e.j).options, (e.r).bytes_in,
         (e.r).bytes_out, (e.j).pipeline_id, (e.j).origin_id, (e.j).items,
-        least(date_part('epoch', e.claimed_at - (e.j).created_at) * 1000, 2147483647), (e.r).wait_ms, (e.r).fetch_ms,
-        (e.r).transcode_ms, (e.r).store_ms, e.code, (e.r).http_status, e.verdict::larder_data.outcome,
+        least(date_part('epoch', e.claimed_at - (e.j).created_at) * 1000, 2147483647), (e.r).wait_ms,
+        (e.r).connection_wait_ms, (e.r).dns_ms, (e.r).fetch_ms, (e.r).transcoder_wait_ms, (e.r).transcode_ms,
+        (e.r).store_ms, e.code, (e.r).http_status, e.verdict::larder_data.outcome,
         (e.j).priority, (e.j).attempt + 1, (e.j).rescues, (e.j).max_attempts, (e.j).retry_base_ms, (e.r).downloads,
         (e.r).variants, (e.j).url, (e.j).context, (e.j).meta, (e.j).traceparent, e.domain, e.message,
         (e.r).stored

@@ -11,7 +11,8 @@ CREATE VIEW larder.record AS
 SELECT r.batch_id, (SELECT b.name FROM larder_data.batch b WHERE b.id = r.batch_id) AS batch, r.kind,
     r.job_id AS number, r.job AS job_id, r.url, r.outcome, r.domain, r.code, r.message, r.http_status,
     r.attempt AS attempts, r.items, r.finished_at, r.retried_as, r.discarded_at, r.stored, r.meta, r.pipeline_id,
-    o.name AS origin, r.wait_ms, r.fetch_ms, r.transcode_ms, r.store_ms, r.bytes_in, r.options, r.worker_id AS worker,
+    o.name AS origin, r.wait_ms, r.connection_wait_ms, r.dns_ms, r.fetch_ms, r.transcoder_wait_ms, r.transcode_ms,
+    r.store_ms, r.bytes_in, r.options, r.worker_id AS worker,
     r.traceparent
 FROM (
     SELECT 'job' AS kind, h.job_id AS job, h.* FROM larder_data.job_history h
@@ -24,7 +25,7 @@ WHERE (r.kind = 'item') = larder_data.is_item(r.job_id)
 COMMENT ON VIEW larder.record IS
     'Completed jobs (kind job) and items that ended without a job of their own (kind item). outcome: succeeded, failed '
     'or cancelled. Select one batch_id and kind, ORDER BY number, or one job_id of kind job. meta: the producer''s, of '
-    'the first item of the job that has one. wait_ms: from claim to fetch. options: SDWebImage''s bits. worker: of the '
+    'the first item of the job that has one. wait_ms: from claim to load. options: SDWebImage''s bits. worker: of the '
     'last attempt. traceparent: of the enqueue.';
 
 CREATE VIEW larder.failed AS

@@ -83,8 +83,9 @@ CREATE FUNCTION larder.batch_jobs(
     batch_id bigint, portion int, before_job bigint DEFAULT 9223372036854775807
 ) RETURNS TABLE (
     number bigint, url text, outcome text, domain text, code int, message text, http_status int, items int,
-    finished_at timestamptz, retried_as bigint, discarded_at timestamptz, origin text, wait_ms int, fetch_ms int,
-    transcode_ms int, store_ms int, bytes_in bigint, stored json
+    finished_at timestamptz, retried_as bigint, discarded_at timestamptz, origin text, wait_ms int,
+    connection_wait_ms int, dns_ms int, fetch_ms int, transcoder_wait_ms int, transcode_ms int, store_ms int,
+    bytes_in bigint, stored json
 )
 LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off
@@ -94,8 +95,9 @@ BEGIN
     RETURN QUERY
     SELECT h.job_id, h.url, h.outcome::text, h.domain, h.code, h.message,
         h.http_status, h.items, h.finished_at, h.retried_as, h.discarded_at,
-        (SELECT o.name FROM larder_data.origin o WHERE o.id = h.origin_id), h.wait_ms, h.fetch_ms, h.transcode_ms,
-        h.store_ms, h.bytes_in, h.stored
+        (SELECT o.name FROM larder_data.origin o WHERE o.id = h.origin_id), h.wait_ms,
+        h.connection_wait_ms, h.dns_ms, h.fetch_ms, h.transcoder_wait_ms, h.transcode_ms, h.store_ms,
+        h.bytes_in, h.stored
     FROM larder_data.job_history h
     WHERE h.batch_id = batch_jobs.batch_id AND h.job_id < before_job AND NOT larder_data.is_item(h.job_id)
     ORDER BY h.job_id DESC LIMIT portion;

@@ -76,8 +76,11 @@ public final class ImageDownloader: Sendable {
             let lookupStart = ContinuousClock.now
             var hop = FetchHop(url: url, start: lookupStart)
             defer { fetch.observesHop?(hop.ended()) }
-            request.addresses = try await judged(url.origin, []) { () throws(FetchError) in
-                try await addresses(for: request)
+            do {
+                defer { fetch.observesWait?(.lookup, .now - lookupStart) }
+                request.addresses = try await judged(url.origin, []) { () throws(FetchError) in
+                    try await addresses(for: request)
+                }
             }
             timings.lookup += .now - lookupStart
             request.timeLeft = request.limits.total - timings.lookup - timings.transfer

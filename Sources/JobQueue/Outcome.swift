@@ -28,11 +28,17 @@ public struct Outcome: Sendable {
     public var downloads = 0
     /// Variants made.
     public var variants = 0
-    /// Time between the claim and the start of the fetch.
+    /// Time between the claim and the start of the load.
     public var waiting: Duration = .zero
-    /// Time in the fetch stage.
+    /// Time in which the fetch waited for a free connection.
+    public var waitingForConnection: Duration = .zero
+    /// Time in which the fetch waited for DNS.
+    public var waitingForNames: Duration = .zero
+    /// Time in the fetch stage, without its waits.
     public var fetching: Duration = .zero
-    /// Time in the transcode stage.
+    /// Time until a transcoder was free.
+    public var waitingForTranscoder: Duration = .zero
+    /// Time in the transcode stage, without the wait.
     public var transcoding: Duration = .zero
     /// Time in the store stage.
     public var storing: Duration = .zero

@@ -20,9 +20,7 @@ package struct ReportFindings {
                     "fetch": slot.fetch, "transcode": slot.transcode, "store": slot.store,
                 ] as JSONObject
             },
-            "stages": statistics.stages.map {
-                ["stage": $0.stage, "p50": $0.p50, "p95": $0.p95, "p99": $0.p99] as JSONObject
-            },
+            "stages": statistics.stages.map(\.json),
             "originCount": statistics.originCount,
             "origins": statistics.origins.map { origin in
                 [
@@ -66,7 +64,7 @@ package struct ReportFindings {
         var lines: [String] = []
         for stage in statistics.stages {
             guard let p50 = stage.p50, let p95 = stage.p95, let p99 = stage.p99 else { continue }
-            lines.append("\(stage.stage): p50 \(p50) ms, p95 \(p95) ms, p99 \(p99) ms")
+            lines.append("\(stage.title): p50 \(p50) ms, p95 \(p95) ms, p99 \(p99) ms")
         }
         for variant in statistics.variants {
             let old = variant.files - variant.made

@@ -38,7 +38,10 @@ struct AttemptResult: Sendable {
         outcome.downloads = load.downloads
         outcome.variants = load.made
         outcome.waiting = waited
+        outcome.waitingForConnection = load.timing.connectionWait
+        outcome.waitingForNames = load.timing.lookup
         outcome.fetching = load.timing.fetch
+        outcome.waitingForTranscoder = load.timing.transcoderWait
         outcome.transcoding = load.timing.transcode
         outcome.storing = load.timing.store
         outcome.stored = load.stored

@@ -62,7 +62,8 @@ extension BorderFuzz {
         }
         if chance(50) { fields.append(("stored", chance(50) ? "[\(file()), \(file())]" : hostile())) }
         for name in [
-            "bytes_in", "bytes_out", "downloads", "variants", "wait_ms", "fetch_ms", "transcode_ms", "store_ms",
+            "bytes_in", "bytes_out", "downloads", "variants", "wait_ms", "connection_wait_ms", "dns_ms",
+            "fetch_ms", "transcoder_wait_ms", "transcode_ms", "store_ms",
             "http_status",
             "retry_after_ms",
         ] where chance(15) {

@@ -39,8 +39,9 @@ struct SampleTests {
         #expect(sample.timeline.map { [$0.slot, $0.succeeded, $0.skipped] } == [[0, 10, 29]])
         #expect(all.timeline.map { [$0.slot, $0.succeeded, $0.skipped] } == [[0, 10, 29]])
         #expect(sample.stages.map { [$0.p50, $0.p95, $0.p99] } == all.stages.map { [$0.p50, $0.p95, $0.p99] })
-        #expect(sample.stages.map(\.stage) == ["wait", "fetch", "transcode", "store"])
-        #expect(sample.stages.map(\.p50) == [1, 20, nil, nil])
+        let stages = ["wait", "dns", "connection_wait", "fetch", "transcoder_wait", "transcode", "store"]
+        #expect(sample.stages.map(\.stage) == stages)
+        #expect(sample.stages.map(\.p50) == [1, nil, nil, 20, nil, nil, nil])
         #expect(sample.originCount == 1)
         #expect(sample.origins.map { [$0.items, $0.failed, $0.bytesIn, $0.fetchMs] } == [[39, 29, 0, 21]])
         #expect(sample.slowest.map(\.url) == all.slowest.map(\.url))

@@ -64,14 +64,13 @@ function causesSection(id, batch, errors, causes) {
     make("h2", {}, "Failures"),
     table("Errors", [
       ["Cause", (row) => [make("b", {}, row.meaning), make("p", { class: "quiet" }, row.action), ...row.causes.map((cause) =>
-        make("details", {}, make("summary", { class: "quiet" }, row.causes.length === 1 ? "Examples" : `${cause.meaning}: ${number(cause.items)}`),
-          make("p", { class: "quiet" }, cause.message),
+        make("details", {}, make("summary", { class: "quiet" }, row.causes.length === 1 ? "Details" : `${cause.meaning}: ${number(cause.items)}`),
+          make("p", { class: "quiet" }, `${cause.message} (${row.domain} ${row.code})`),
           make("ul", {}, cause.examples.map((url) => make("li", {}, breakable(url))))))], "long"],
-      ["Error", (row) => `${row.domain} ${row.code}`, "error"],
       ["Items", (row) => failed(row.items, { batch: id, domain: row.domain, code: row.code }), "number"],
       ["", (row) => share(row.items, top, "bad")],
       ["", (row) => batch.state === "cancelled" ? null : button("Retry", `batches/${id}/retry-error`, { domain: row.domain, code: row.code },
-        `Retry the items that failed with ${row.domain} ${row.code}?`, false,
+        `Retry the items that failed with “${row.meaning}”?`, false,
         ({ items }) => `${number(items)} items are tried again.`), "actions"],
     ], rows, "No error."),
   ];
@@ -84,8 +83,7 @@ function failureTable(batch, { failures, next }) {
       make("a", { href: "#/failures?" + query({ batch: batch.batchID }) }, "All failures of the batch")),
     table("Failed images", [
       ["URL", (row) => breakable(row.url), "long"],
-      ["Error", (row) => [row.message + " ", make("small", {}, `${row.domain} ${row.code}`
-        + (row.attempts > 1 ? ` · ${row.attempts} attempts` : ""))], "long"],
+      ["Error", (row) => [row.message, row.attempts > 1 ? make("small", {}, ` ${row.attempts} attempts`) : ""], "long"],
     ], failures, "No further failures."),
     make("div", { class: "actions" },
       failurePages.starts.length > 1 ? make("button", { type: "button", onclick: () => { failurePages.starts.pop(); show(); } }, "Previous failures") : null,
@@ -93,7 +91,6 @@ function failureTable(batch, { failures, next }) {
   ];
 }
 
-const stageNames = { wait: "wait for a connection or a transcoder", fetch: "fetch", transcode: "transcode", store: "commit to the cache" };
 /** Of ms: `850 ms`, `4.5 s`, `3m 20s`. */
 const took = (value) => value === null ? "–" : value < 1000 ? Math.round(value) + " ms"
   : value < 60000 ? (Math.floor(value / 100) / 10).toFixed(1) + " s" : duration(value / 1000);
@@ -119,7 +116,7 @@ function timeSection({ timeline, slotMilliseconds, stages, slowest }) {
     plot(`Items per ${took(slotMilliseconds)}`, top, times, [["good", "succeeded"], ["bad", "failed or cancelled"]],
       `Items that ended in each ${took(slotMilliseconds)}`, ...columns("stripes-batch", list, top)),
     known.length === 0 ? null : table("Stages of a job", [
-      ["Stage", (row) => stageNames[row.stage] ?? row.stage, "medium"],
+      ["Stage", (row) => row.title, "medium"],
       ["Median", (row) => took(row.p50), "number"], ["95 %", (row) => took(row.p95), "number"],
       ["99 %", (row) => took(row.p99), "number"], ["", (row) => share(row.p99, longest)],
     ], known.map((row) => ({ ...row, name: row.stage })), ""),

@@ -16,3 +16,8 @@ package struct FetchHop: Sendable {
         return hop
     }
 }
+
+/// What a request waits for before it is sent.
+package enum FetchWait: Sendable {
+    case lookup, connection
+}

@@ -52,6 +52,8 @@ public struct FetchRequest: Sendable {
     package var policy: AddressPolicy?
     /// Called after each request of the download, redirects included; nil by default. It must not block.
     package var observesHop: (@Sendable (FetchHop) -> Void)?
+    /// Called with each time that a request of the download waited; nil by default. It must not block.
+    package var observesWait: (@Sendable (FetchWait, Duration) -> Void)?
     /// Inspects the first bytes until it accepts or refuses them. It runs on the network thread and must not block.
     package var inspects: @Sendable (UnsafeRawBufferPointer) -> PrefixVerdict = { _ in .accepted }
     /// The maximum number of bytes that `inspects` receives, at least 4 KiB, `64 KiB` by default.

@@ -13,6 +13,7 @@ final class SharedTransfer {
         let continuation: Continuation
         let since: ContinuousClock.Instant
         let deadline: ContinuousClock.Instant?
+        let observesWait: (@Sendable (FetchWait, Duration) -> Void)?
     }
 
     let request: HTTPRequest
@@ -49,7 +50,9 @@ final class SharedTransfer {
         guard handler.add(sink) else { return false }
         if !subscribers.isEmpty { wasShared = true }
         subscribers.append(
-            Subscriber(ticket: ticket, sink: sink, continuation: continuation, since: now, deadline: fetch.deadline))
+            Subscriber(
+                ticket: ticket, sink: sink, continuation: continuation, since: now, deadline: fetch.deadline,
+                observesWait: fetch.observesWait))
         return true
     }
 
@@ -162,7 +165,9 @@ final class SharedTransfer {
         if let error { handler.fail(error) }
         let result = curl.map { $0.end(code) } ?? .failure(handler.failure ?? Self.noMemory(request.url))
         var outcome: RequestOutcome?
+        let start = handler.startedAt ?? started ?? now
         for subscriber in subscribers {
+            subscriber.observesWait?(.connection, max(.zero, start - subscriber.since))
             let own = subscriber.sink.failure.map { Result<FetchResponse, FetchError>.failure($0) }
             let final = own ?? result.map { complete($0, for: subscriber, at: now) }
             outcome = outcome ?? RequestOutcome(final)

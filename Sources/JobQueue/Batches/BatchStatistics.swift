@@ -9,7 +9,8 @@ package struct BatchStatistics: Sendable, Decodable {
     package let timeline: [TimelineSlot]
     /// The length of a slot in ms, at least 100, up to half a day a round number. There are at most 61 slots.
     package let slotMilliseconds: Int
-    /// The stages of the jobs that succeeded, in their order: `wait`, `fetch`, `transcode`, `store`.
+    /// The stages of the jobs that succeeded, in their order: `wait`, `dns`, `connection_wait`,
+    /// `fetch`, `transcoder_wait`, `transcode`, `store`.
     package let stages: [StageTimes]
     /// The origins with the most failures, then with the most items; at most 20.
     package let origins: [OriginCount]
@@ -44,7 +45,7 @@ package struct BatchStatistics: Sendable, Decodable {
         package let succeeded: Int
         /// Items that failed or were cancelled.
         package let skipped: Int
-        /// The mean times of the stages of the jobs that succeeded, in ms.
+        /// The mean times of the jobs that succeeded, in ms: all waits together, and the other stages.
         package let wait, fetch, transcode, store: Int
     }
 
@@ -72,7 +73,7 @@ package struct BatchStatistics: Sendable, Decodable {
     package struct SlowJob: Sendable, Decodable {
         /// The URL as given.
         package let url: String
-        /// From claim to fetch, and the stages.
+        /// All waits together, and the other stages.
         package let wait, fetch, transcode, store: Int
     }
 

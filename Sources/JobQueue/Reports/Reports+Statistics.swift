@@ -40,25 +40,27 @@ extension PostgresJobQueue.Reports {
             SELECT floor(extract(epoch FROM j.finished_at - s.start) * 1000 / s.ms)::int AS slot,
                 coalesce(sum(j.items) FILTER (WHERE j.outcome = 'succeeded'), 0) AS succeeded,
                 coalesce(sum(j.items) FILTER (WHERE j.outcome <> 'succeeded'), 0) AS skipped,
-                coalesce(avg(j.wait_ms) FILTER (WHERE j.outcome = 'succeeded'), 0)::int AS wait,
+                coalesce(avg(\(waits)) FILTER (WHERE j.outcome = 'succeeded'), 0)::int AS wait,
                 coalesce(avg(j.fetch_ms) FILTER (WHERE j.outcome = 'succeeded'), 0)::int AS fetch,
                 coalesce(avg(j.transcode_ms) FILTER (WHERE j.outcome = 'succeeded'), 0)::int AS transcode,
                 coalesce(avg(j.store_ms) FILTER (WHERE j.outcome = 'succeeded'), 0)::int AS store
             FROM job j, span s GROUP BY 1),
         stage AS (
             SELECT t.place, t.stage, percentile_disc('{0.5,0.95,0.99}'::float8[]) WITHIN GROUP (ORDER BY t.ms) AS p
-            FROM job j, LATERAL (VALUES (1, 'wait', j.wait_ms), (2, 'fetch', j.fetch_ms),
-                (3, 'transcode', j.transcode_ms), (4, 'store', j.store_ms)) AS t (place, stage, ms)
+            FROM job j, LATERAL (VALUES (1, 'wait', j.wait_ms), (2, 'dns', j.dns_ms),
+                (3, 'connection_wait', j.connection_wait_ms), (4, 'fetch', j.fetch_ms),
+                (5, 'transcoder_wait', j.transcoder_wait_ms), (6, 'transcode', j.transcode_ms),
+                (7, 'store', j.store_ms)) AS t (place, stage, ms)
             WHERE j.outcome = 'succeeded' GROUP BY t.place, t.stage),
         origin AS (
             SELECT origin, sum(items) AS items, coalesce(sum(items) FILTER (WHERE outcome = 'failed'), 0) AS failed,
                 sum(bytes_in) AS bytes, percentile_disc(0.5) WITHIN GROUP (ORDER BY fetch_ms) AS ms
             FROM job WHERE origin IS NOT NULL GROUP BY origin),
         slow AS (
-            SELECT url, coalesce(wait_ms, 0) AS wait, coalesce(fetch_ms, 0) AS fetch,
+            SELECT url, \(waits) AS wait, coalesce(fetch_ms, 0) AS fetch,
                 coalesce(transcode_ms, 0) AS transcode, coalesce(store_ms, 0) AS store
-            FROM job WHERE fetch_ms IS NOT NULL
-            ORDER BY coalesce(wait_ms, 0) + fetch_ms + coalesce(transcode_ms, 0) + coalesce(store_ms, 0) DESC, number
+            FROM job j WHERE fetch_ms IS NOT NULL
+            ORDER BY \(waits) + fetch_ms + coalesce(transcode_ms, 0) + coalesce(store_ms, 0) DESC, number
             LIMIT 10),
         large AS (SELECT url, bytes_in FROM job WHERE bytes_in > 0 ORDER BY bytes_in DESC, number LIMIT 10),
         variant AS (
@@ -81,6 +83,13 @@ extension PostgresJobQueue.Reports {
                     row_number() OVER (PARTITION BY domain, code, http_status ORDER BY sum(items) DESC, origin) AS place
                 FROM failure WHERE origin IS NOT NULL GROUP BY domain, code, http_status, origin) AS o
             WHERE place <= 5)
+        """
+
+    /// The ms in which a job waited.
+    private static let waits =
+        """
+        (coalesce(j.wait_ms, 0) + coalesce(j.dns_ms, 0) + coalesce(j.connection_wait_ms, 0)
+            + coalesce(j.transcoder_wait_ms, 0))
         """
 
     /// Members of the answer, from `parts`.
@@ -130,8 +139,8 @@ extension PostgresJobQueue.Reports {
         """
         WITH job AS MATERIALIZED (
             SELECT number, url, outcome::text AS outcome, domain, code, message,
-                http_status, attempts, items, finished_at, discarded_at, stored, pipeline_id, origin, wait_ms, fetch_ms,
-                transcode_ms, store_ms, bytes_in, options, worker
+                http_status, attempts, items, finished_at, discarded_at, stored, pipeline_id, origin, wait_ms,
+                connection_wait_ms, dns_ms, fetch_ms, transcoder_wait_ms, transcode_ms, store_ms, bytes_in, options, worker
             FROM larder.record
             WHERE batch_id = ANY ($1) AND kind = 'job' AND retried_as IS NULL AND items > 0
             ORDER BY number DESC LIMIT $2),

@@ -94,7 +94,10 @@ extension JSONText {
             json.add("downloads", Int16(clamping: outcome.downloads).nonZero)
             json.add("variants", Int16(clamping: outcome.variants).nonZero)
             json.add("wait_ms", milliseconds(outcome.waiting))
+            json.add("connection_wait_ms", milliseconds(outcome.waitingForConnection))
+            json.add("dns_ms", milliseconds(outcome.waitingForNames))
             json.add("fetch_ms", milliseconds(outcome.fetching))
+            json.add("transcoder_wait_ms", milliseconds(outcome.waitingForTranscoder))
             json.add("transcode_ms", milliseconds(outcome.transcoding))
             json.add("store_ms", milliseconds(outcome.storing))
             guard !outcome.stored.isEmpty else { return }

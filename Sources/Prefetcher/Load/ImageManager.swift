@@ -171,14 +171,21 @@ public struct ImageManager: Loader {
         stages.enter(.fetch)
         let start = ContinuousClock.now
         let hops = report.steps.map { _ in Locked<[FetchHop]>([]) }
+        let waits = Locked((lookup: Duration.zero, connection: Duration.zero))
         defer {
-            report.timing.fetch += .now - start
+            let waited = waits.withLock { $0 }
+            report.timing.lookup += waited.lookup
+            report.timing.connectionWait += waited.connection
+            report.timing.fetch += .now - start - waited.lookup - waited.connection
             report.steps?.append(LoadStep(.stage(.fetch), from: start))
             report.steps?.append(contentsOf: hops?.withLock { $0.map { LoadStep($0) } } ?? [])
             stages.leave(.fetch)
         }
         let known = try cached.map { (file) throws(LoadError) in try storing(try Validators(of: file), stage: .lookUp) }
         var request = try request(plan, known)
+        request.observesWait = { wait, time in
+            waits.withLock { if wait == .lookup { $0.lookup += time } else { $0.connection += time } }
+        }
         if let hops { request.observesHop = { hop in hops.withLock { $0.append(hop) } } }
         let file = try storing(try plan.originalCache.begin())
         // A source's own work stays off the disk threads.
@@ -260,8 +267,10 @@ public struct ImageManager: Loader {
     private func transcode(_ commit: inout CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
         stages.enter(.transcode)
         let start = ContinuousClock.now
+        var waited = Duration.zero
         defer {
-            report.timing.transcode += .now - start
+            report.timing.transcode += .now - start - waited
+            report.timing.transcoderWait += waited
             report.steps?.append(LoadStep(.stage(.transcode), from: start))
             if let made = commit.transcoded {
                 report.steps?.append(contentsOf: LoadStep.parts(of: made, commit.missing))
@@ -271,6 +280,7 @@ public struct ImageManager: Loader {
         let plan = commit.plan
         guard let source = try commit.source() else { return }
         commit.transcoded = try await transcoders.transcode(failure: { LoadError($0) }) { () throws(LoadError) in
+            waited = .now - start
             for _ in commit.missing { commit.outputs.append(try storing(try plan.cache.begin())) }
             var request = TranscodeRequest(
                 source: source, variants: commit.missing.map(\.variant), outputs: commit.outputs.map(\.descriptor),

@@ -4,12 +4,26 @@ public import ImageModel
 public struct LoadReport: Sendable {
     /// Time spent in each stage; zero for a stage that did not run.
     public struct Timing: Sendable, Equatable {
-        /// Downloading, with redirects and name resolution.
+        /// Waiting for a free connection.
+        public var connectionWait = Duration.zero
+        /// Waiting for DNS.
+        public var lookup = Duration.zero
+        /// Downloading, with redirects, without these waits.
         public var fetch = Duration.zero
-        /// Decoding, transforming and encoding, with the wait for a transcoder.
+        /// Waiting for a free transcoder.
+        public var transcoderWait = Duration.zero
+        /// Decoding, transforming and encoding, without this wait.
         public var transcode = Duration.zero
         /// Committing the files.
         public var store = Duration.zero
+
+        /// The waits and stages by their names in metrics, in the order of a load.
+        package var stages: [(name: String, time: Duration)] {
+            [
+                ("dns", lookup), ("connection_wait", connectionWait), ("fetch", fetch),
+                ("transcoder_wait", transcoderWait), ("transcode", transcode), ("store", store),
+            ]
+        }
     }
 
     /// What is in the cache: the original, then the variants in the pipeline's order, failed ones included.

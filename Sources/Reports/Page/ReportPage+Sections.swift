@@ -70,17 +70,13 @@ extension ReportPage {
     private var stages: String {
         let stages = statistics.stages.filter { $0.p50 != nil }
         guard !stages.isEmpty else { return "" }
-        let meanings = [
-            "wait": "wait for a connection or a transcoder", "fetch": "fetch", "transcode": "transcode",
-            "store": "commit to the cache",
-        ]
         let longest = stages.compactMap(\.p99).max() ?? 0
         return "<h3>Stages of a job</h3>\n"
             + HTML.table(
                 "Stages of a job",
                 [.text("Stage"), .number("Median"), .text(""), .number("95 %"), .text(""), .number("99 %"), .text("")],
                 stages.map { stage in
-                    var row = [HTML.escaped(meanings[stage.stage] ?? stage.stage)]
+                    var row = [HTML.escaped(stage.title)]
                     for value in [stage.p50, stage.p95, stage.p99] {
                         row += [Self.milliseconds(value ?? 0), Chart.bar(value ?? 0, of: longest)]
                     }

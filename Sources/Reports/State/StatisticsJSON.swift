@@ -10,9 +10,7 @@ extension BatchStatistics {
             "timeline": timeline.map {
                 ["slot": $0.slot, "succeeded": $0.succeeded, "skipped": $0.skipped] as JSONObject
             },
-            "stages": stages.map {
-                ["stage": $0.stage, "p50": $0.p50, "p95": $0.p95, "p99": $0.p99] as JSONObject
-            },
+            "stages": stages.map(\.json),
             "originCount": originCount,
             "origins": origins.map {
                 [
@@ -27,6 +25,18 @@ extension BatchStatistics {
 }
 
 // The parts that `report --format json` has, too.
+
+extension BatchStatistics.StageTimes {
+    /// The stage in words.
+    package var title: String {
+        [
+            "wait": "wait for the pipeline", "dns": "wait for DNS", "connection_wait": "wait for a connection",
+            "transcoder_wait": "wait for a transcoder", "store": "commit to the cache",
+        ][stage] ?? stage
+    }
+
+    package var json: JSONObject { ["stage": stage, "title": title, "p50": p50, "p95": p95, "p99": p99] }
+}
 
 extension BatchStatistics.SlowJob {
     package var json: JSONObject {

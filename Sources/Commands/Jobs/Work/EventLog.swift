@@ -182,14 +182,13 @@ struct EventLog: Sendable {
     }
 
     private static func fields(_ report: AttemptReport) -> Fields {
-        let timing = report.load.timing
         var fields: Fields = [
             ("job", report.job.id), ("batch", report.job.batch), ("attempt", report.job.attempt),
             ("url", LoggedURL.text(report.job.url)), ("origin", LoggedURL.origin(report.job.url)),
-            ("decision", word(report.decision)), ("fetch_ms", timing.fetch.milliseconds),
-            ("transcode_ms", timing.transcode.milliseconds), ("store_ms", timing.store.milliseconds),
-            ("bytes_in", report.load.bytesIn),
+            ("decision", word(report.decision)),
         ]
+        for stage in report.load.timing.stages { fields.append(("\(stage.name)_ms", stage.time.milliseconds)) }
+        fields.append(("bytes_in", report.load.bytesIn))
         if let status = report.load.httpStatus { fields.append(("status", status)) }
         if report.load.isUnchanged { fields.append(("unchanged", true)) }
         if report.load.reused > 0 { fields.append(("reused", report.load.reused)) }

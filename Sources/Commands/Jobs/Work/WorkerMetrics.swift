@@ -21,9 +21,7 @@ struct WorkerMetrics {
     private var outcomes: [String: Int] = [:]
     private var errors: [ErrorClass: Int] = [:]
     private var otherErrors = 0
-    private var stages: [(name: String, histogram: Histogram)] = ["fetch", "transcode", "store"].map {
-        ($0, Histogram())
-    }
+    private var stages = LoadReport().timing.stages.map { (name: $0.name, histogram: Histogram()) }
     private var bytesIn = 0
     private var bytesOut = 0
     private var downloads = 0
@@ -58,9 +56,8 @@ struct WorkerMetrics {
             if key == ErrorClass(domain: FailureCode.Domain.webImage, code: 1_003) { blocked += 1 }
         }
         let load = report.load
-        let timing = load.timing
-        for (place, duration) in [timing.fetch, timing.transcode, timing.store].enumerated() where duration > .zero {
-            stages[place].histogram.add(duration / .seconds(1))
+        for (place, stage) in load.timing.stages.enumerated() where stage.time > .zero {
+            stages[place].histogram.add(stage.time / .seconds(1))
         }
         bytesIn += load.bytesIn
         bytesOut += load.bytesOut
