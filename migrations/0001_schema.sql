@@ -7,8 +7,8 @@
 -- worker's calls, the calls of operators, the tasks of maintenance, and what people read. A file holds one subject: its
 -- tables, its functions and its maintenance task.
 --
--- Each table has a replica identity, so that a publication of all tables does not refuse updates and deletes: its
--- primary key, or else the whole row, which costs nothing without a publication.
+-- Each table has a replica identity, its primary key or else the whole row, so that a publication of all tables does
+-- not refuse updates and deletes.
 --
 -- Versioned rows. While an old snapshot is open every version of a row stays, and an index finds the versions of one
 -- key from the oldest on. So the key of a row that is updated every second ends with a number that each update
@@ -51,10 +51,9 @@ CREATE TABLE larder_data.settings (
     away_until timestamptz NOT NULL DEFAULT '-infinity'
 );
 COMMENT ON TABLE larder_data.settings IS
-    'One row: the worker protocols offered, and settings for all queues. lease_ms: at least two heartbeat intervals of '
-    '5 s. held_after: health lists transactions older than this. The rest maintenance sets. heartbeat_ms: the pause '
-    'between the heartbeats of a worker. away_from, away_until: the last time in which no worker ran the task rescue: '
-    'an outage of the server, the network or a pooler.';
+    'One row: the worker protocols offered, and settings for all queues. held_after: health lists transactions older '
+    'than this. Maintenance sets the rest. heartbeat_ms: the pause between the heartbeats of a worker. away_from, '
+    'away_until: the last outage of the server, the network or a pooler, in which no worker ran the task rescue.';
 INSERT INTO larder_data.settings (protocol_oldest, protocol_newest) VALUES (1, 1);
 
 CREATE FUNCTION larder_data.require_read_committed() RETURNS void
@@ -92,12 +91,12 @@ LANGUAGE sql STABLE
 RETURN quote_ident(coalesce(nullif(current_setting('role'), 'none'), session_user::text))::regrole;
 
 -- These in PL/pgSQL, because Postgres plans functions in SQL anew in each call.
-CREATE FUNCTION larder_data.is_operator() RETURNS boolean
+CREATE FUNCTION larder_data.is_operator(roles name[] DEFAULT '{larder_admin}') RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM pg_catalog.pg_roles r
-        WHERE (r.rolname = 'larder_admin' OR r.oid = (
+        WHERE (r.rolname = ANY (roles) OR r.oid = (
                 SELECT n.nspowner FROM pg_catalog.pg_namespace n WHERE n.nspname = 'larder_data'))
           AND pg_has_role(larder_data.caller(), r.oid, 'USAGE'));
 END $$;
@@ -105,9 +104,7 @@ END $$;
 CREATE FUNCTION larder_data.reads_all() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN larder_data.is_operator() OR EXISTS (
-        SELECT FROM pg_catalog.pg_roles r WHERE r.rolname IN ('larder_reader', 'larder_worker')
-          AND pg_has_role(larder_data.caller(), r.oid, 'USAGE'));
+    RETURN larder_data.is_operator('{larder_admin,larder_reader,larder_worker}');
 END $$;
 
 CREATE FUNCTION larder_data.own_roles() RETURNS SETOF regrole

@@ -1,13 +1,11 @@
--- Maintenance, without a leader: any number of sessions call larder.maintain(). A task that is due is run by the
--- first caller that locks its row of larder_data.task; the others skip it, and the lock ends with the
--- transaction. Each task handles a bounded number of rows and skips rows that others hold.
+-- Maintenance, without a leader: any number of sessions call larder.maintain(). A task is a row and a function
+-- larder_data.maintenance_TASK, which is in the file of its subject. A task that is due is run by the first caller that
+-- locks its row of larder_data.task; the others skip it, and the lock ends with the transaction. Each run handles a
+-- bounded number of rows and skips rows that others hold.
 --
 -- Kinds of tasks. urgent: other work waits for them, so callers run them in statements of their own, never behind
 -- routine ones. routine: all others. owner: statements that cannot run in a function, see
--- larder_data.owner_statements(). call: no task, but how often a heartbeat tells one worker of the fleet that
--- maintenance is due.
---
--- A task is a row and a function larder_data.maintenance_TASK, which is in the file of its subject.
+-- larder_data.owner_statements(). call: how often a heartbeat tells one worker of the fleet that maintenance is due.
 
 CREATE TABLE larder_data.task (
     task text PRIMARY KEY,
@@ -17,8 +15,7 @@ CREATE TABLE larder_data.task (
     purpose text NOT NULL
 );
 COMMENT ON TABLE larder_data.task IS
-    'The maintenance tasks, never updated. The caller of maintain() that locks a row runs the task. place: the order. '
-    'purpose: for larder.health.';
+    'The maintenance tasks, never updated. place: the order. purpose: for larder.health.';
 INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
     ('rescue', 'urgent', 1, '400 ms', 'running the jobs of lost workers again'),
     ('promote', 'urgent', 2, '200 ms', 'starting retries and scheduled jobs'),
@@ -51,23 +48,16 @@ CREATE TABLE larder_data.maintenance (
 );
 COMMENT ON TABLE larder_data.maintenance IS
     'The state of the tasks, one row each. number: increases with each update, see schema.sql. was_due_at: next_at '
-    'before it was set last, soon after the run before this one. cursor: where a task '
-    'that works in portions continues; for promote the second before which no job is left. failed_at, last_error: set '
-    'while a task fails.';
+    'before it was set last, soon after the run before this one. cursor: where a task that works in portions '
+    'continues; for promote the second before which no job is left. failed_at, last_error: set while a task fails.';
 INSERT INTO larder_data.maintenance (task) SELECT t.task FROM larder_data.task t;
 
 CREATE VIEW larder_data.current_task AS
 SELECT t.*, m.number, m.next_at, m.was_due_at, m.cursor, m.failed_at, m.last_error,
-    -- Due is also a task whose next run lies more than a period ahead: the clock was set back.
+    -- Also where the next run lies more than a period ahead: the clock was set back.
     m.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s' AS is_due
 FROM larder_data.task t, LATERAL (
     SELECT * FROM larder_data.maintenance x WHERE x.task = t.task ORDER BY x.number DESC LIMIT 1) AS m;
-
-CREATE FUNCTION larder_data.is_due(task text) RETURNS boolean
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-BEGIN
-    RETURN (SELECT t.is_due FROM larder_data.current_task t WHERE t.task = is_due.task);
-END $$;
 
 -- All in one query, because most calls of a large fleet find nothing due: to try each task costs three times as much.
 CREATE FUNCTION larder_data.due_tasks(kind text, force boolean) RETURNS text[]
@@ -80,21 +70,21 @@ BEGIN
         ORDER BY t.kind = 'urgent', t.place);
 END $$;
 
--- Locks a task that is due, or any with force, until the end of the transaction, and sets when it is next due; false if
--- it is not due or another caller runs it.
+-- Locks a task that is due, or any with force, and sets when it is next due; false if another caller runs it.
 CREATE FUNCTION larder_data.take_task(task text, force boolean DEFAULT false) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
-    IF NOT force AND NOT larder_data.is_due(task) THEN
+    IF NOT force AND NOT (SELECT t.is_due FROM larder_data.current_task t WHERE t.task = take_task.task) THEN
         RETURN false;
     END IF;
     PERFORM FROM larder_data.task t WHERE t.task = take_task.task FOR UPDATE SKIP LOCKED;
     -- Again: until the lock another caller may have run it.
-    IF NOT FOUND OR NOT force AND NOT larder_data.is_due(task) THEN
+    IF NOT FOUND
+        OR NOT force AND NOT (SELECT t.is_due FROM larder_data.current_task t WHERE t.task = take_task.task) THEN
         RETURN false;
     END IF;
-    PERFORM larder_data.change_task(task, clock_timestamp() + (
-        SELECT t.every FROM larder_data.task t WHERE t.task = take_task.task));
+    PERFORM larder_data.change_task(t.task, clock_timestamp() + t.every)
+    FROM larder_data.task t WHERE t.task = take_task.task;
     RETURN true;
 END $$;
 
@@ -108,14 +98,6 @@ BEGIN
     WHERE m.task = change_task.task AND m.number = (
         SELECT x.number FROM larder_data.maintenance x
         WHERE x.task = change_task.task ORDER BY x.number DESC LIMIT 1);
-END $$;
-
-CREATE FUNCTION larder_data.run_again(task text, is_due boolean, delay interval DEFAULT '0 s') RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF is_due THEN
-        PERFORM larder_data.change_task(task, clock_timestamp() + delay);
-    END IF;
 END $$;
 
 -- The adaptive pace of a task that may read many dead rows: due again after 50 times as long as it ran, no sooner than
@@ -185,7 +167,6 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.maintain IS
-    'Runs the maintenance tasks that are due, see larder.maintenance; force: also those that are not. kind: urgent '
-    '(rescue, promote, claims, items, holds) or routine (the others); by default all. Any number of callers. A call is '
-    'one transaction, so call it for the urgent tasks in a statement of its own. Answers per task how many rows it '
-    'moved, or its error.';
+    'Runs the maintenance tasks that are due, see larder.maintenance; force: also those that are not. kind: urgent or '
+    'routine; by default all. Any number of callers. A call is one transaction, so call it for the urgent tasks in a '
+    'statement of its own. Answers per task how many rows it moved, or its error.';

@@ -16,10 +16,7 @@ CREATE TABLE larder_data.queue (
     keep_history interval CHECK (keep_history BETWEEN '1 hour' AND '10 years')
 );
 COMMENT ON TABLE larder_data.queue IS
-    'The queues. lifo: newest first within a priority. low_priority_every: every Nth claim starts at one of the lower '
-    'priorities, each in turn, 0 never. job_timeout: how long a worker may hold a job. max_running: jobs that run at '
-    'once, with all workers; max_rate: jobs that are claimed per second; NULL without limit. keep_history: after how '
-    'long finished batches are deleted, NULL: as settings.keep_history, which is the longest.';
+    'The queues, see larder.queue_set() and larder.queue_limit(). keep_history NULL: as settings.keep_history.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
 
 CREATE FUNCTION larder_data.find_queue(queue text) RETURNS smallint
@@ -82,9 +79,8 @@ END $$;
 COMMENT ON FUNCTION larder.queue_set IS
     'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '
     'low_priority_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, '
-    'default 8. '
-    'job_timeout: how long a worker may hold a job, 1 s to 30 days, default 10 min. keep_history: after how long its '
-    'finished batches are deleted, 1 hour to 10 years; at most settings.keep_history counts.';
+    'default 8. job_timeout: how long a worker may hold a job, 1 s to 30 days, default 10 min. keep_history: after how '
+    'long its finished batches are deleted, 1 hour to 10 years; at most settings.keep_history counts.';
 
 CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void
 LANGUAGE sql AS $$ SELECT pg_notify('larder', queue) $$;

@@ -77,18 +77,6 @@ COMMENT ON FUNCTION larder.pipeline_set IS
     'Adds a version of a pipeline, unless the newest version has the same text. Live jobs keep their version. Only its '
     'owner and larder_admin may change a pipeline; spec has at most 262,144 bytes and 32 variants.';
 
--- Keeps a pipeline from being purged; waits for no other producer.
-CREATE FUNCTION larder_data.note_use(pipeline int) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
-BEGIN
-    IF EXISTS (SELECT FROM larder_data.pipeline p WHERE p.id = note_use.pipeline AND p.used_on < today - 7) THEN
-        UPDATE larder_data.pipeline p SET used_on = today WHERE p.id = ANY (ARRAY(
-            SELECT x.id FROM larder_data.pipeline x WHERE x.id = note_use.pipeline FOR UPDATE SKIP LOCKED));
-    END IF;
-END $$;
-
 -- Only what enqueues no longer find by name: old versions, and ad-hoc pipelines, whose name is the hash of their text.
 CREATE FUNCTION larder_data.purge_pipelines(keep interval) RETURNS int
 LANGUAGE plpgsql AS $$

@@ -27,8 +27,7 @@ CREATE TABLE larder_data.batch (
 COMMENT ON TABLE larder_data.batch IS
     'The jobs enqueued together. run: a name is used again when its batch is over; it means the highest run. owner: '
     'the role that opened the batch, NULL for a daily batch. daily: set for the default batch of a queue and day, '
-    'which maintenance opens a day ahead. '
-    'is_deleted: hidden, to be deleted.';
+    'which maintenance opens a day ahead. is_deleted: hidden, to be deleted.';
 
 CREATE TABLE larder_data.batch_notify (
     batch_id bigint NOT NULL,
@@ -52,8 +51,7 @@ CREATE TABLE larder_data.batch_source (
     PRIMARY KEY (batch_id, name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.batch_source IS
-    'Lists that are being enqueued in several calls: how many of their URLs are enqueued, and the last one. Updated in '
-    'the transaction of each call, so that a producer can resume; deleted at the end of the list.';
+    'Lists that are being enqueued in several calls: how many of their URLs are enqueued, and the last one.';
 
 CREATE FUNCTION larder_data.batch_id(batch text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN CASE WHEN batch ~ '^[0-9]{1,18}$' THEN batch::bigint END;
@@ -84,8 +82,7 @@ LANGUAGE sql STABLE AS $$ SELECT larder_data.find_batch(batch) $$;
 COMMENT ON FUNCTION larder.batch_id IS
     'The id of a batch: a name is its latest run, name@3 its third, name@-1 the one before the latest.';
 
--- Fails unless the caller has the rights of the role that opened a batch, or is an operator. Each producer may enqueue
--- into a daily batch.
+-- Each producer may enqueue into a daily batch.
 CREATE FUNCTION larder_data.require_owner(b larder_data.batch, is_enqueue boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -109,21 +106,25 @@ BEGIN
     RETURN EXISTS (SELECT FROM larder_data.ledger l WHERE l.batch_id = b.id AND l.open = 0);
 END $$;
 
--- Inserts a batch; without an id if there is one meanwhile. LA010 if another transaction keeps the name. Another open
--- transaction may have inserted the batch. The default batch of a day is then marked as sealed, so that the caller
--- takes the next one of the day; for a name the call waits as long as an operator's.
-CREATE FUNCTION larder_data.insert_batch(INOUT b larder_data.batch)
+-- Inserts a batch; without an id if there is one meanwhile. Another open transaction may have inserted it. The default
+-- batch of a day is then marked as sealed, so that the caller takes the next one of the day; for a name the call waits
+-- as long as an operator's, and fails with LA010.
+CREATE FUNCTION larder_data.insert_batch(
+    name text, run int, queue text, pipeline text, priority int, daily date, OUT b larder_data.batch
+)
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 BEGIN
-    PERFORM set_config('lock_timeout', '50ms', true) WHERE b.daily IS NOT NULL;
+    PERFORM set_config('lock_timeout', '50ms', true) WHERE insert_batch.daily IS NOT NULL;
+    PERFORM larder_data.check_batch_name(insert_batch.name) WHERE insert_batch.daily IS NULL;
     INSERT INTO larder_data.batch AS x (name, run, owner, queue_id, pipeline_id, priority, daily)
-    VALUES (b.name, b.run, b.owner, b.queue_id, b.pipeline_id, b.priority, b.daily)
-    ON CONFLICT (name, run) DO NOTHING RETURNING x.* INTO b;
+    VALUES (insert_batch.name, insert_batch.run, CASE WHEN insert_batch.daily IS NULL THEN larder_data.caller() END,
+        larder_data.find_queue(queue), CASE WHEN pipeline IS NOT NULL THEN larder_data.find_pipeline(pipeline) END,
+        insert_batch.priority, insert_batch.daily)
+    ON CONFLICT ON CONSTRAINT batch_name_run_key DO NOTHING RETURNING x.* INTO b;
     INSERT INTO larder_data.adding (batch_id) SELECT b.id FROM generate_series(1, 4) WHERE b.id IS NOT NULL;
 EXCEPTION WHEN lock_not_available THEN
-    IF b.daily IS NULL THEN
-        PERFORM larder_data.raise_locked(format('the new batch "%s"', b.name), 'larder_data.batch');
-    END IF;
+    PERFORM larder_data.raise_locked(format('the new batch "%s"', insert_batch.name), 'larder_data.batch')
+    WHERE insert_batch.daily IS NULL;
     b.sealed_at := now();
 END $$;
 
@@ -151,18 +152,8 @@ BEGIN
             SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
             EXIT WHEN FOUND;
         END IF;
-        PERFORM larder_data.check_batch_name(open_batch.name) WHERE open_batch.daily IS NULL;
-        b.id := NULL;
-        b.sealed_at := NULL;
-        b.run := coalesce(b.run, 0) + 1;
-        b.name := open_batch.name;
-        b.owner := CASE WHEN open_batch.daily IS NULL THEN larder_data.caller() END;
-        b.queue_id := larder_data.find_queue(open_batch.queue);
-        b.pipeline_id := CASE WHEN open_batch.pipeline IS NOT NULL THEN larder_data.find_pipeline(open_batch.pipeline)
-            END;
-        b.priority := open_batch.priority;
-        b.daily := open_batch.daily;
-        b := larder_data.insert_batch(b);
+        b := larder_data.insert_batch(open_batch.name, coalesce(b.run, 0) + 1, open_batch.queue, open_batch.pipeline,
+            open_batch.priority, open_batch.daily);
         EXIT WHEN b.id IS NOT NULL OR b.sealed_at IS NOT NULL;
     END LOOP;
     RETURN b;
@@ -198,8 +189,7 @@ BEGIN
     WHERE name ~ '^[0-9]+$|@-?[0-9]+$';
 END $$;
 
--- The batch of a name or id, created if a name is missing or its batch is over; LA001 unless it is open, 42501 if it is
--- another role's.
+-- The batch of a name or id, created if a name is missing or its batch is over.
 CREATE FUNCTION larder_data.batch_for_enqueue(
     batch text, pipeline text, priority int, queue text, next_run boolean DEFAULT false
 ) RETURNS larder_data.batch
@@ -253,8 +243,6 @@ COMMENT ON FUNCTION larder.batch_open IS
     'opens its next run; with next_run also one whose batch is sealed and has open items. notify: the id is sent on '
     'channel larder_batch when the batch is finished.';
 
--- The locks of operators.
-
 -- Raises LA010 and names the session of the transaction `holder`, or else of the oldest one that locks rows of the
 -- table.
 CREATE FUNCTION larder_data.raise_locked(what text, of_table regclass, holder xid DEFAULT NULL) RETURNS void
@@ -275,8 +263,7 @@ BEGIN
         USING ERRCODE = 'LA010', HINT = 'Repeat the call when that transaction has ended, or end it.';
 END $$;
 
--- Looks again and again instead of waiting, because a row that is locked in a block with an exception handler and
--- updated after it takes a multixact.
+-- Polls, because a row that is locked in a block with an exception handler and updated after it takes a multixact.
 CREATE FUNCTION larder_data.lock_batch(batch text, refused text[] DEFAULT '{}') RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 DECLARE

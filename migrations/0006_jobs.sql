@@ -2,10 +2,8 @@
 --
 -- A job is one wide row of `job`. Its state is one narrow row in exactly one of four small tables: ready, scheduled,
 -- running, suspended. A change of state moves the narrow row; the wide row changes only on a retry or a join. A job
--- that ends leaves these tables for job_history.
---
--- State rows are never updated, only inserted and deleted, so that a row that was found by its key can be deleted by
--- its ctid. What else identifies a state is in the row of the job.
+-- that ends leaves these tables for job_history. State rows are never updated, only inserted and deleted, so that a row
+-- that was found by its key can be deleted by its ctid.
 
 CREATE TABLE larder_data.origin (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -95,23 +95,23 @@ CREATE INDEX job_history_url ON larder_data.job_history (hashtextextended(url, 0
 CREATE FUNCTION larder_data.maintenance_partitions() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
-    today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
-    parent text;
-    part text;
+    command text;
     created int := 0;
 BEGIN
     PERFORM FROM larder_data.task t WHERE t.task = 'partitions' FOR UPDATE;
-    FOREACH parent IN ARRAY '{job_history,job_attempt}'::text[] LOOP
-        FOR i IN -1 .. 35 LOOP
-            part := parent || '_' || to_char(today + i, 'YYYYMMDD');
-            CONTINUE WHEN to_regclass('larder_data.' || part) IS NOT NULL;
-            EXECUTE format('CREATE TABLE larder_data.%I (LIKE larder_data.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)',
-                part, parent);
-            EXECUTE format('ALTER TABLE larder_data.%I ATTACH PARTITION larder_data.%I FOR VALUES FROM (%L) TO (%L)',
-                parent, part, to_char(today + i, 'YYYY-MM-DD "00:00:00+00"'),
-                to_char(today + i + 1, 'YYYY-MM-DD "00:00:00+00"'));
-            created := created + 1;
-        END LOOP;
+    FOR command IN
+        SELECT format(
+            'CREATE TABLE larder_data.%1$I (LIKE larder_data.%2$I INCLUDING DEFAULTS INCLUDING CONSTRAINTS); '
+            'ALTER TABLE larder_data.%2$I ATTACH PARTITION larder_data.%1$I FOR VALUES FROM (%3$L) TO (%4$L)',
+            n.part, k.parent, to_char(d.day, 'YYYY-MM-DD "00:00:00+00"'),
+            to_char(d.day + 1, 'YYYY-MM-DD "00:00:00+00"'))
+        FROM unnest('{job_history,job_attempt}'::text[]) AS k (parent), generate_series(-1, 35) AS i,
+            LATERAL (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date + i AS day) AS d,
+            LATERAL (SELECT k.parent || to_char(d.day, '_YYYYMMDD') AS part) AS n
+        WHERE to_regclass('larder_data.' || n.part) IS NULL
+    LOOP
+        EXECUTE command;
+        created := created + 1;
     END LOOP;
     RETURN created;
 END $$;

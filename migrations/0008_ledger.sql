@@ -2,8 +2,7 @@
 --
 -- Each transaction inserts rows of differences into batch_delta, and maintenance folds them into batch_total. No
 -- transaction updates a shared row, and totals are exact because the differences commit with the change that they
--- count.
--- Folded entries are dead rows while an old snapshot is open: then the fold, which reads all of them, slows down.
+-- count. While an old snapshot is open, folded entries are dead rows, and the fold, which reads all of them, slows.
 --
 -- A batch whose entries cannot be added up is kept in batch_fault, for health, and tried again every minute; the other
 -- batches go on.
@@ -167,42 +166,31 @@ BEGIN
     RETURN moved;
 END $$;
 
--- A block per batch, only where the block for all has failed.
-CREATE FUNCTION larder_data.fold_one(batch_no bigint) RETURNS int
-LANGUAGE plpgsql AS $$
-DECLARE
-    moved int;
-BEGIN
-    moved := larder_data.fold_entries(batch_no);
-    DELETE FROM larder_data.batch_fault f WHERE f.batch_id = batch_no;
-    RETURN moved;
-EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
-    INSERT INTO larder_data.batch_fault AS f (batch_id, error) VALUES (batch_no, left(SQLERRM, 500))
-    ON CONFLICT (batch_id) DO UPDATE SET at = excluded.at, error = excluded.error;
-    RETURN 0;
-END $$;
-
 CREATE FUNCTION larder_data.maintenance_counts() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
     began_at CONSTANT timestamptz := clock_timestamp();
     moved int := 0;
+    alone bigint[] := ARRAY(
+        SELECT f.batch_id FROM larder_data.batch_fault f WHERE f.at < clock_timestamp() - interval '1 min' LIMIT 10);
     batch_no bigint;
 BEGIN
     BEGIN
         moved := larder_data.fold_entries();
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
-        FOR batch_no IN SELECT DISTINCT d.batch_id FROM larder_data.batch_delta d LIMIT 1000 LOOP
-            moved := moved + larder_data.fold_one(batch_no);
-        END LOOP;
+        alone := alone || ARRAY(SELECT DISTINCT d.batch_id FROM larder_data.batch_delta d LIMIT 1000);
     END;
-    FOR batch_no IN
-        SELECT f.batch_id FROM larder_data.batch_fault f WHERE f.at < clock_timestamp() - interval '1 min' LIMIT 10
-    LOOP
-        moved := moved + larder_data.fold_one(batch_no);
+    FOREACH batch_no IN ARRAY alone LOOP
+        BEGIN
+            moved := moved + larder_data.fold_entries(batch_no);
+            DELETE FROM larder_data.batch_fault f WHERE f.batch_id = batch_no;
+        EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+            INSERT INTO larder_data.batch_fault AS f (batch_id, error) VALUES (batch_no, left(SQLERRM, 500))
+            ON CONFLICT (batch_id) DO UPDATE SET at = excluded.at, error = excluded.error;
+        END;
     END LOOP;
     IF moved >= 20000 THEN
-        PERFORM larder_data.run_again('counts', true);
+        PERFORM larder_data.change_task('counts', clock_timestamp());
     ELSE
         PERFORM larder_data.reschedule('counts', began_at, '1 s', 10);
     END IF;
@@ -214,38 +202,31 @@ END $$;
 -- counts as cancelled: maintenance ends its jobs later. The new entries are added up in one pass, not by a look-up per
 -- batch; a condition on batch_id is applied in that pass.
 CREATE VIEW larder_data.ledger AS
-SELECT s.*, s.total - s.succeeded - s.failed - s.cancelled AS open
-FROM (
-    SELECT b.id AS batch_id, b.name, b.run, b.owner, b.daily, b.queue_id, b.created_at, b.sealed_at, b.paused_at,
-        b.paused_by,
-        b.cancelled_at, b.finished_at,
-        c.total, c.succeeded, c.failed,
-        CASE WHEN b.cancelled_at IS NULL THEN c.cancelled ELSE c.total - c.succeeded - c.failed END AS cancelled,
-        c.fresh, c.blocked, c.invalid, c.joined, c.retries, c.downloads, c.variants, c.bytes_in, c.bytes_out,
-        t.rate, t.folded_at, t.succeeded + t.failed - t.fresh - t.blocked - t.invalid AS folded,
-        greatest(t.last_at, d.last_at) AS last_at
-    FROM larder_data.batch b
-    LEFT JOIN larder_data.batch_total t ON t.batch_id = b.id
-    LEFT JOIN (
-        SELECT x.batch_id, sum(x.total) AS total, sum(x.succeeded) AS succeeded, sum(x.failed) AS failed,
-            sum(x.cancelled) AS cancelled, sum(x.fresh) AS fresh, sum(x.blocked) AS blocked, sum(x.invalid) AS invalid,
-            sum(x.joined) AS joined, sum(x.retries) AS retries, sum(x.downloads) AS downloads,
-            sum(x.variants) AS variants, sum(x.bytes_in)::bigint AS bytes_in, sum(x.bytes_out)::bigint AS bytes_out,
-            max(x.at) AS last_at
-        FROM larder_data.batch_delta x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
-    CROSS JOIN LATERAL (SELECT
-        coalesce(t.total, 0) + coalesce(d.total, 0) AS total,
+SELECT b.id AS batch_id, b.name, b.run, b.owner, b.daily, b.queue_id, b.created_at, b.sealed_at, b.paused_at,
+    b.paused_by, b.cancelled_at, b.finished_at, c.total, c.succeeded, c.failed,
+    c.cancelled + CASE WHEN b.cancelled_at IS NULL THEN 0 ELSE c.open END AS cancelled,
+    CASE WHEN b.cancelled_at IS NULL THEN c.open ELSE 0 END AS open,
+    coalesce(t.fresh, 0) + coalesce(d.fresh, 0) AS fresh, coalesce(t.blocked, 0) + coalesce(d.blocked, 0) AS blocked,
+    coalesce(t.invalid, 0) + coalesce(d.invalid, 0) AS invalid, coalesce(t.joined, 0) + coalesce(d.joined, 0) AS joined,
+    coalesce(t.retries, 0) + coalesce(d.retries, 0) AS retries,
+    coalesce(t.downloads, 0) + coalesce(d.downloads, 0) AS downloads,
+    coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants,
+    coalesce(t.bytes_in, 0) + coalesce(d.bytes_in, 0) AS bytes_in,
+    coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0) AS bytes_out,
+    t.rate, t.folded_at, t.succeeded + t.failed - t.fresh - t.blocked - t.invalid AS folded,
+    greatest(t.last_at, d.last_at) AS last_at
+FROM larder_data.batch b
+LEFT JOIN larder_data.batch_total t ON t.batch_id = b.id
+LEFT JOIN (
+    SELECT x.batch_id, sum(x.total) AS total, sum(x.succeeded) AS succeeded, sum(x.failed) AS failed,
+        sum(x.cancelled) AS cancelled, sum(x.fresh) AS fresh, sum(x.blocked) AS blocked, sum(x.invalid) AS invalid,
+        sum(x.joined) AS joined, sum(x.retries) AS retries, sum(x.downloads) AS downloads, sum(x.variants) AS variants,
+        sum(x.bytes_in)::bigint AS bytes_in, sum(x.bytes_out)::bigint AS bytes_out, max(x.at) AS last_at
+    FROM larder_data.batch_delta x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
+CROSS JOIN LATERAL (
+    SELECT s.*, s.total - s.succeeded - s.failed - s.cancelled AS open
+    FROM (SELECT coalesce(t.total, 0) + coalesce(d.total, 0) AS total,
         coalesce(t.succeeded, 0) + coalesce(d.succeeded, 0) AS succeeded,
         coalesce(t.failed, 0) + coalesce(d.failed, 0) AS failed,
-        coalesce(t.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
-        coalesce(t.fresh, 0) + coalesce(d.fresh, 0) AS fresh,
-        coalesce(t.blocked, 0) + coalesce(d.blocked, 0) AS blocked,
-        coalesce(t.invalid, 0) + coalesce(d.invalid, 0) AS invalid,
-        coalesce(t.joined, 0) + coalesce(d.joined, 0) AS joined,
-        coalesce(t.retries, 0) + coalesce(d.retries, 0) AS retries,
-        coalesce(t.downloads, 0) + coalesce(d.downloads, 0) AS downloads,
-        coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants,
-        coalesce(t.bytes_in, 0) + coalesce(d.bytes_in, 0) AS bytes_in,
-        coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0) AS bytes_out) AS c
-    WHERE NOT b.is_deleted
-) AS s;
+        coalesce(t.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled) AS s) AS c
+WHERE NOT b.is_deleted;

@@ -18,8 +18,8 @@ CREATE TABLE larder_data.blocklist (
 COMMENT ON TABLE larder_data.blocklist IS
     'Failed URLs (SDWebImage''s failedURLs), blocked until a time. operator_until: the part of it that an operator '
     'set, which no option passes and no success ends. worker_limit: the limit of memory or time that a worker had when '
-    'the image exceeded it; a worker with a higher one is not blocked. Expired rows are kept for a while, '
-    'because the next block of the same URL lasts twice as long.';
+    'the image exceeded it; a worker with a higher one is not blocked. Expired rows are kept for a while, because the '
+    'next block of the same URL lasts twice as long.';
 
 -- Identity of a URL: 128 bits of SHA-256 of its bytes. STABLE although they always return the same, because convert_to
 -- is, and only so does Postgres inline them.
@@ -63,8 +63,7 @@ BEGIN
     ON CONFLICT (url_hash) DO UPDATE SET
         until = greatest(x.until, excluded.until),
         operator_until = greatest(x.operator_until, excluded.operator_until), last_at = now(), http_status = NULL,
-        worker_limit = NULL,
-        domain = excluded.domain, code = excluded.code,
+        worker_limit = NULL, domain = excluded.domain, code = excluded.code,
         -- An operator's block that is repeated without a reason keeps the reason.
         message = CASE WHEN reason IS NULL AND x.operator_until IS NOT NULL THEN x.message ELSE excluded.message END;
     GET DIAGNOSTICS blocked = ROW_COUNT;

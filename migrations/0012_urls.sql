@@ -25,41 +25,33 @@ CREATE VIEW larder_data.enqueue_error (fault, domain, code, message) AS VALUES
 CREATE FUNCTION larder_data.validate(urls text[], OUT origins text[], OUT faults smallint[])
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    WITH given AS MATERIALIZED (
-        SELECT t.ord, t.url, strpos(t.url, '://') AS colon FROM unnest(urls) WITH ORDINALITY AS t (url, ord)
-    ), schemed AS MATERIALIZED (
-        SELECT g.ord, g.url, lower(left(g.url, g.colon - 1) COLLATE "C") AS scheme,
-            split_part(split_part(split_part(substr(g.url, g.colon + 3), '/', 1), '?', 1), '#', 1) AS authority
-        FROM given g WHERE g.colon > 1
-    ), hosted AS MATERIALIZED (
-        -- Userinfo, up to the last @, is no part of an origin.
-        SELECT s.ord, s.url, s.scheme, lower(regexp_replace(s.authority, '^.*@', '') COLLATE "C") AS host,
-            CASE s.scheme WHEN 'http' THEN ':80' WHEN 'https' THEN ':443' ELSE '' END AS port
-        FROM schemed s WHERE s.scheme IN ('http', 'https', 's3', 'gs', 'file')
-    ), judged AS MATERIALIZED (
-        SELECT h.ord, h.scheme || '://' || CASE
-            WHEN h.scheme = 'file' THEN CASE WHEN h.host IN ('', 'localhost') THEN '' END
-            WHEN h.host = '' OR octet_length(h.host) > 255 OR strpos(h.host, ' ') > 0 THEN NULL
-            WHEN strpos(h.host, ':') = 0 THEN h.host || h.port
-            WHEN h.host ~ E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+):?$' THEN rtrim(h.host, ':') || h.port
-            WHEN h.host ~ E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$' THEN
-                CASE WHEN substring(h.host FROM '[0-9]+$')::int BETWEEN 1 AND 65535
-                    THEN regexp_replace(h.host, ':0*([0-9]+)$', E':\\1') END
-            END AS origin
-        FROM hosted h
+    WITH parsed AS MATERIALIZED (
+        -- Scheme and host. Userinfo, up to the last @, is no part of an origin.
+        SELECT t.ord, t.url, regexp_match(lower(t.url COLLATE "C"),
+            '^(https?|s3|gs|file)://(?:[^/?#]*@)?([^/?#@]*)(?:[/?#]|$)') AS part
+        FROM unnest(urls) WITH ORDINALITY AS t (url, ord)
+    ), split AS MATERIALIZED (
+        SELECT p.*, p.part[2] AS host, regexp_match(p.part[2],
+            E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+|[^:]+$)(?::([0-9]{1,5})?)?$') AS named
+        FROM parsed p
     ), verdict AS (
-        SELECT g.ord, j.origin,
+        SELECT s.ord, o.origin,
             (CASE
-                WHEN coalesce(g.url, '') = '' THEN 1
-                WHEN octet_length(g.url) > 8192 THEN 2
-                WHEN g.url ~ E'[\\x01-\\x1f\\x7f\\ufffd]' THEN 3
-                WHEN j.origin IS NOT NULL THEN NULL
-                WHEN g.url ~* '^file:' THEN 8
-                WHEN j.ord IS NOT NULL OR g.url ~* '^https?:' THEN 6
-                WHEN g.url ~ '^[A-Za-z][A-Za-z0-9+.-]*:' THEN 5
+                WHEN coalesce(s.url, '') = '' THEN 1
+                WHEN octet_length(s.url) > 8192 THEN 2
+                WHEN s.url ~ E'[\\x01-\\x1f\\x7f\\ufffd]' THEN 3
+                WHEN o.origin IS NOT NULL THEN NULL
+                WHEN s.url ~* '^file:' THEN 8
+                WHEN s.part IS NOT NULL OR s.url ~* '^https?:' THEN 6
+                WHEN s.url ~ '^[A-Za-z][A-Za-z0-9+.-]*:' THEN 5
                 ELSE 4
             END)::smallint AS fault
-        FROM given g LEFT JOIN judged j USING (ord)
+        FROM split s CROSS JOIN LATERAL (SELECT s.part[1] || '://' || CASE
+            WHEN s.part[1] = 'file' THEN CASE WHEN s.host IN ('', 'localhost') THEN '' END
+            WHEN octet_length(s.host) > 255 OR strpos(s.host, ' ') > 0 THEN NULL
+            WHEN s.named[2] IS NULL THEN s.named[1] || CASE s.part[1] WHEN 'http' THEN ':80' WHEN 'https' THEN ':443'
+                ELSE '' END
+            WHEN s.named[2]::int BETWEEN 1 AND 65535 THEN s.named[1] || ':' || s.named[2]::int END AS origin) AS o
     )
     SELECT array_agg(CASE WHEN v.fault IS NULL THEN v.origin END ORDER BY v.ord), array_agg(v.fault ORDER BY v.ord)
     INTO origins, faults FROM verdict v;
@@ -72,8 +64,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN starts_with(url, 'https://') THEN 'https://' || split_part(url, '/', 3)
             WHEN starts_with(url, 'http://') THEN 'http://' || split_part(url, '/', 3)
             WHEN starts_with(url, 'file:///') THEN 'file://'
-            WHEN starts_with(url, 's3://') THEN 's3://' || split_part(url, '/', 3)
-            WHEN starts_with(url, 'gs://') THEN 'gs://' || split_part(url, '/', 3) ELSE url END;
+            WHEN starts_with(url, 's3://') OR starts_with(url, 'gs://') THEN left(url, 5) || split_part(url, '/', 3)
+            ELSE url END;
 
 CREATE FUNCTION larder_data.origin_or_null(url text) RETURNS text
 LANGUAGE sql STABLE BEGIN ATOMIC
@@ -90,19 +82,8 @@ BEGIN
     RETURN name;
 END $$;
 
--- The id of the origin of a URL, which is added if it is missing.
-CREATE FUNCTION larder_data.origin_of(url text) RETURNS int
-LANGUAGE plpgsql AS $$
-DECLARE
-    wanted CONSTANT text := larder_data.origin_name(url);
-BEGIN
-    INSERT INTO larder_data.origin (name)
-    SELECT wanted WHERE NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = wanted)
-    ON CONFLICT (name) DO NOTHING;
-    RETURN (SELECT o.id FROM larder_data.origin o WHERE o.name = wanted);
-END $$;
-
--- Per URL the id of its origin and the key of its job, NULL for an invalid one. Adds missing origins.
+-- Per URL the id of its origin and the key of its job, NULL for an invalid one. Adds missing origins, and keeps origins
+-- and pipeline from the purge; waits for no other producer that does so.
 CREATE FUNCTION larder_data.identify(urls text[], pipeline_id int, OUT origin_ids int[], OUT keys bytea[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,6 +105,10 @@ BEGIN
         UPDATE larder_data.origin o SET used_on = today WHERE o.id = ANY (ARRAY(
             SELECT x.id FROM larder_data.origin x
             WHERE x.id = ANY (ARRAY(SELECT n.id FROM named n WHERE n.used_on < today - 7)) FOR UPDATE SKIP LOCKED))
+    ), used_pipeline AS (
+        UPDATE larder_data.pipeline p SET used_on = today WHERE p.id = ANY (ARRAY(
+            SELECT x.id FROM larder_data.pipeline x
+            WHERE x.id = identify.pipeline_id AND x.used_on < today - 7 FOR UPDATE SKIP LOCKED))
     ), known AS MATERIALIZED (
         SELECT s.site, n.id FROM unnest(sites, origins) AS s (site, origin) LEFT JOIN named n ON n.name = s.origin
         WHERE s.origin IS NOT NULL
@@ -137,6 +122,10 @@ BEGIN
         ORDER BY t.ord
     ) AS g;
 END $$;
+
+-- The id of the origin of a URL, which is added if it is missing.
+CREATE FUNCTION larder_data.origin_of(url text) RETURNS int
+LANGUAGE sql AS $$ SELECT i.origin_ids[1] FROM larder_data.identify(ARRAY[larder_data.origin_name(url)], 0) AS i $$;
 
 -- Through jsonb, which refuses some texts that json accepts: a worker in another language may have written them.
 CREATE FUNCTION larder_data.is_all_stored(stored json) RETURNS boolean

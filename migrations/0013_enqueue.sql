@@ -51,8 +51,7 @@ END $$;
 -- Inserts a job for each key that is neither NULL nor live. Per URL: the job, and whether it is the first of it.
 CREATE FUNCTION larder_data.insert_jobs(
     template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], live_keys bytea[],
-    metas json[],
-    OUT jobs bigint[], OUT are_new boolean[]
+    metas json[], OUT jobs bigint[], OUT are_new boolean[]
 )
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -188,20 +187,17 @@ BEGIN
     INTO template.context, template.not_after, template.traceparent;
     PERFORM larder_data.check_enqueue(urls, template, priority, max_attempts, at, retry_base, fresh_for, metas,
         on_running);
-    template.max_attempts := coalesce(max_attempts, 4);
-    template.retry_base_ms := extract(epoch FROM retry_base) * 1000;
     b := CASE WHEN batch IS NULL THEN larder_data.daily_batch(queue)
         ELSE larder_data.batch_for_enqueue(batch, pipeline, priority, queue) END;
-    template.batch_id := b.id;
-    template.queue_id := b.queue_id;
-    template.pipeline_id := coalesce(CASE WHEN pipeline IS NULL THEN b.pipeline_id END,
-        larder_data.find_pipeline(coalesce(pipeline, 'original')));
-    template.priority := coalesce(priority, b.priority, 4);
+    SELECT b.id, b.queue_id, coalesce(CASE WHEN pipeline IS NULL THEN b.pipeline_id END,
+            larder_data.find_pipeline(coalesce(pipeline, 'original'))),
+        coalesce(priority, b.priority, 4), coalesce(max_attempts, 4), extract(epoch FROM retry_base) * 1000
+    INTO template.batch_id, template.queue_id, template.pipeline_id, template.priority, template.max_attempts,
+        template.retry_base_ms;
     IF coalesce(cardinality(urls), 0) = 0 THEN
         RETURN;
     END IF;
     PERFORM larder_data.advance_source(b.id, source, source_from, urls) WHERE source IS NOT NULL;
-    PERFORM larder_data.note_use(template.pipeline_id);
     ids := larder_data.identify(urls, template.pipeline_id);
     early := larder_data.answer_at_once(template, urls, ids.keys, fresh_for,
         CASE WHEN fresh_for IS NOT NULL THEN larder_data.find_cache(cache_id) END);
@@ -228,13 +224,12 @@ COMMENT ON FUNCTION larder.enqueue_many IS
     'Enqueues up to 10,000 URLs in the caller''s transaction. Returns per URL, in order, inserted, joined, fresh, '
     'blocked or invalid, and the job. batch: name or id. priority 0 (first) to 9. at: not before. max_attempts: 4 by '
     'default. options: SDWebImage''s bits, or an array of names; RetryFailed (1) passes the blocks of failures. '
-    'fresh_for: a URL that was stored within this '
-    'time with the same pipeline, context and options in the cache of cache_id is answered fresh; the cache itself is '
-    'not read. source, source_from: the list that the URLs are from and how many of it came before, see '
-    'larder.batch_source. metas: per URL a JSON object of at most 4,096 bytes, or NULL, for records and reports. '
-    'not_after: items that have not started by then finish as cancelled. on_running: what a URL does whose job runs '
-    'at this moment: join it, or be loaded again after it with these options. traceparent: the span of W3C Trace '
-    'Context whose child the work is, 00-TRACE-SPAN-FLAGS.';
+    'fresh_for: a URL that was stored within this time with the same pipeline, context and options in the cache of '
+    'cache_id is answered fresh; the cache itself is not read. source, source_from: the list that the URLs are from '
+    'and how many of it came before, see larder.batch_source. metas: per URL a JSON object of at most 4,096 bytes, or '
+    'NULL, for records and reports. not_after: items that have not started by then finish as cancelled. on_running: '
+    'what a URL does whose job runs at this moment: join it, or be loaded again after it with these options. '
+    'traceparent: the span of W3C Trace Context whose child the work is, 00-TRACE-SPAN-FLAGS.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,

@@ -32,11 +32,10 @@ COMMENT ON TABLE larder_data.job_item IS
 CREATE INDEX job_item_batch ON larder_data.job_item (batch_id, job_id);
 CREATE INDEX job_item_new ON larder_data.job_item (job_id) WHERE is_new;
 
--- Moves joined jobs to their raised priority and earlier time, and suspended ones back to ready. An item raises the
--- job's priority if its own is higher, and brings a job that was enqueued for later forward; a delay between attempts
--- is kept. A job that an open transaction resumes stays suspended: it is ready when that commits, else the tasks
--- resumed and cancelled find it.
-CREATE FUNCTION larder_data.promote_joined(jobs bigint[], due timestamptz) RETURNS void
+-- Moves joined jobs to their raised priority and earlier time, and suspended ones back to ready. A delay between
+-- attempts is kept. A job that an open transaction resumes stays suspended: it is ready when that commits, else the
+-- tasks resumed and cancelled find it. dues: per job when it is wanted, NULL at once.
+CREATE FUNCTION larder_data.promote_joined(jobs bigint[], dues timestamptz[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on
 SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -58,12 +57,16 @@ BEGIN
     SELECT array_agg(t.job_id ORDER BY t.job_id) INTO moved
     FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t;
     PERFORM larder_data.make_ready(moved);
-    UPDATE larder_data.scheduled s SET run_at = coalesce(due, now()) WHERE s.ctid = ANY (ARRAY(
-        SELECT place.tid FROM larder_data.job j, LATERAL (
-            SELECT x.ctid AS tid, x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id OFFSET 0
-            FOR UPDATE SKIP LOCKED
-        ) AS place
-        WHERE j.id = ANY (jobs) AND j.attempt = 0 AND place.run_at > coalesce(due, now())));
+    WITH sooner AS MATERIALIZED (
+        SELECT place.tid, w.due FROM unnest(jobs, dues) AS u (id, due)
+        CROSS JOIN LATERAL (SELECT x.attempt FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
+        CROSS JOIN LATERAL (
+            SELECT x.ctid AS tid, x.run_at FROM larder_data.scheduled x
+            WHERE x.job_id = u.id OFFSET 0 FOR UPDATE SKIP LOCKED) AS place
+        CROSS JOIN LATERAL (SELECT coalesce(u.due, now()) AS due) AS w
+        WHERE j.attempt = 0 AND place.run_at > w.due
+    )
+    UPDATE larder_data.scheduled s SET run_at = w.due FROM sooner w WHERE s.ctid = w.tid;
 END $$;
 
 CREATE FUNCTION larder.joined_traces_v1(jobs bigint[]) RETURNS TABLE (job_id bigint, traceparent text)
@@ -88,7 +91,6 @@ SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     ids bigint[];
     dues timestamptz[];
-    wanted_due timestamptz;
 BEGIN
     IF NOT EXISTS (SELECT FROM larder_data.job_item x WHERE x.job_id = ANY (jobs) AND x.is_new AND x.again IS NULL) THEN
         RETURN 0;
@@ -109,12 +111,8 @@ BEGIN
         FROM by_job g WHERE j.id = g.job_id AND (j.priority > g.priority OR j.cancelled_at IS NOT NULL
             OR j.not_after < coalesce(g.not_after, 'infinity'))
     )
-    SELECT array_agg(g.job_id), array_agg(g.due) INTO ids, dues FROM by_job g;
-    FOR wanted_due IN SELECT DISTINCT u.due FROM unnest(dues) AS u (due) LOOP
-        PERFORM larder_data.promote_joined(ARRAY(
-            SELECT u.id FROM unnest(ids, dues) AS u (id, due) WHERE u.due = wanted_due),
-            nullif(wanted_due, '-infinity'));
-    END LOOP;
+    SELECT array_agg(g.job_id), array_agg(nullif(g.due, '-infinity')) INTO ids, dues FROM by_job g;
+    PERFORM larder_data.promote_joined(ids, dues) WHERE ids IS NOT NULL;
     RETURN coalesce(cardinality(ids), 0);
 END $$;
 

@@ -3,8 +3,7 @@
 --
 -- heartbeat, unless it is late, and worker_stop commit without waiting for the disk: after a crash of the server a
 -- worker of which it has no record is refused and starts anew. Release waits, because a job that a live worker has
--- released is never rescued.
--- Release, heartbeat and stop may be repeated.
+-- released is never rescued. Release, heartbeat and stop may be repeated.
 --
 -- Error codes: LA004 protocol not offered, LA005 worker unknown or stopped, LA006 unknown queue, 22023 argument.
 
@@ -78,6 +77,11 @@ FROM larder_data.claim_lock l, LATERAL (
 
 -- The workers of the last day are many where each run of cron is one.
 CREATE VIEW larder_data.live_worker AS SELECT * FROM larder_data.current_worker w WHERE NOT w.has_ended;
+
+-- What live workers hold, read by worker: the dead rows of claims before its oldest one are not.
+CREATE VIEW larder_data.live_claim AS
+SELECT r.* FROM larder_data.live_worker w, LATERAL (
+    SELECT * FROM larder_data.running x WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim OFFSET 0) AS r;
 
 -- The ms between two heartbeats of a worker that holds jobs, where so many workers live. Any heartbeat notices what is
 -- due, so in a large fleet each worker may send fewer: about 700 a second in all from 500 workers on. Below a second
@@ -311,8 +315,7 @@ BEGIN
     RETURN g.ended;
 END $$;
 COMMENT ON FUNCTION larder.release_v1 IS
-    'Returns jobs that were not started: ready at once, the attempt not counted. Claims that are not held '
-    'are ignored.';
+    'Returns jobs that were not started: ready at once, the attempt not counted. Claims that are not held are ignored.';
 
 -- A time after the end of a hold, random so that its jobs do not return at once.
 CREATE FUNCTION larder_data.return_at(until timestamptz) RETURNS timestamptz
@@ -340,14 +343,11 @@ COMMENT ON FUNCTION larder.snooze_v1 IS
 
 CREATE FUNCTION larder.worker_stop_v1(worker bigint) RETURNS int
 LANGUAGE plpgsql AS $$
-DECLARE
-    jobs bigint[];
-    claims bigint[];
 BEGIN
     PERFORM larder_data.skip_flush();
     UPDATE larder_data.worker w SET stopped_at = coalesce(w.stopped_at, clock_timestamp()) WHERE w.id = worker;
-    SELECT array_agg(r.job_id), array_agg(r.claim_no) INTO jobs, claims
-    FROM larder_data.running r WHERE r.worker_id = worker;
-    RETURN larder.release_v1(worker, jobs, claims);
+    RETURN (
+        SELECT larder.release_v1(worker, array_agg(r.job_id), array_agg(r.claim_no))
+        FROM larder_data.running r WHERE r.worker_id = worker);
 END $$;
 COMMENT ON FUNCTION larder.worker_stop_v1 IS 'Ends a worker and releases the jobs that it still holds.';

@@ -42,14 +42,17 @@ END $$;
 CREATE FUNCTION larder_data.turns_before(template larder_data.job) RETURNS bigint
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
+    is_lifo boolean;
     floor_turn bigint;
     last bigint;
 BEGIN
-    IF (SELECT q.lifo FROM larder_data.queue q WHERE q.id = template.queue_id) THEN
+    SELECT q.lifo, (
+        SELECT c.turns[template.priority + 1] FROM larder_data.claim_cursor c
+        WHERE c.queue_id = q.id ORDER BY c.number DESC LIMIT 1)
+    INTO is_lifo, floor_turn FROM larder_data.queue q WHERE q.id = template.queue_id;
+    IF is_lifo THEN
         RETURN NULL;
     END IF;
-    SELECT c.turns[template.priority + 1] INTO floor_turn
-    FROM larder_data.claim_cursor c WHERE c.queue_id = template.queue_id ORDER BY c.number DESC LIMIT 1;
     SELECT r.turn INTO last FROM (
         SELECT j.id FROM larder_data.job j
         WHERE (j.batch_id, j.id) > (template.batch_id, coalesce((
@@ -80,47 +83,39 @@ BEGIN
         RETURNING s.run_at, s.job_id
     )
     SELECT array_agg(r.job_id ORDER BY r.run_at) INTO due FROM removed r;
-    PERFORM larder_data.make_ready(due), larder_data.run_again('promote', cardinality(due) >= portion);
-    IF complete <> second AND coalesce(cardinality(due), 0) < portion THEN
-        PERFORM larder_data.change_task('promote', NULL, second);
+    IF coalesce(cardinality(due), 0) < portion THEN
+        PERFORM larder_data.change_task('promote', NULL, second) WHERE complete <> second;
+    ELSE
+        PERFORM larder_data.change_task('promote', clock_timestamp());
     END IF;
-    RETURN coalesce(cardinality(due), 0);
+    RETURN larder_data.make_ready(due);
 END $$;
 
 -- Where a lane is empty its floor is the last id given out at the walk before: no job of then has a higher turn, but
 -- for some that have come back, and an enqueue that is under way has not been overtaken.
-CREATE FUNCTION larder_data.find_floor(queue_no smallint, last_id bigint, turns bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT coalesce((SELECT min(r.turn) - 1 FROM larder_data.ready r WHERE r.lane = queue_no * 10 + p),
-            greatest(find_floor.turns[p + 1], last_id))
-        FROM generate_series(0, 9) AS p ORDER BY p);
-END $$;
-
 CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
     began_at CONSTANT timestamptz := clock_timestamp();
     last_id CONSTANT bigint := (SELECT CASE WHEN s.is_called THEN s.last_value ELSE 0 END FROM larder_data.job_id s);
-    c record;
-    moved int := 0;
+    moved int;
 BEGIN
     INSERT INTO larder_data.claim_cursor (queue_id, turns, valid_until)
     SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
     WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.current_cursor x WHERE x.queue_id = q.id OFFSET 0)
     ON CONFLICT (queue_id, number) DO NOTHING;
-    FOR c IN
-        SELECT x.queue_id, x.number, larder_data.find_floor(x.queue_id, x.last_job, x.turns) AS turns
-        FROM larder_data.current_cursor x
-    LOOP
+    WITH walk AS MATERIALIZED (
+        SELECT c.queue_id, c.number, ARRAY(
+            SELECT coalesce((SELECT min(r.turn) - 1 FROM larder_data.ready r WHERE r.lane = c.queue_id * 10 + p),
+                greatest(c.turns[p + 1], c.last_job))
+            FROM generate_series(0, 9) AS p ORDER BY p) AS turns
+        FROM larder_data.current_cursor c
+    )
+    UPDATE larder_data.claim_cursor x SET number = w.number + 1, turns = w.turns, last_job = last_id,
         -- Three times the pause until the next walk, at most a minute.
-        UPDATE larder_data.claim_cursor x SET number = c.number + 1, turns = c.turns, last_job = last_id,
-            valid_until = clock_timestamp()
-                + least(interval '10 s' + 150 * (clock_timestamp() - began_at), interval '1 min')
-        WHERE x.queue_id = c.queue_id AND x.number = c.number;
-        moved := moved + 1;
-    END LOOP;
+        valid_until = clock_timestamp() + least(interval '10 s' + 150 * (clock_timestamp() - began_at), '1 min')
+    FROM walk w WHERE (x.queue_id, x.number) = (w.queue_id, w.number);
+    GET DIAGNOSTICS moved = ROW_COUNT;
     PERFORM larder_data.reschedule('claims', began_at, '1 s');
     RETURN moved;
 END $$;

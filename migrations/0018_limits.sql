@@ -84,16 +84,12 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN max_rate IS NOT NULL THEN
     least(greatest(max_rate, 1), tokens + max_rate * abs(date_part('epoch', moment - updated_at))) END;
 
--- Read by worker: the dead rows of claims before its oldest one are not.
 CREATE FUNCTION larder_data.running_in(queue_no smallint, most int) RETURNS int
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET jit = off AS $$
 BEGIN
-    RETURN (SELECT count(*) FROM (
-        SELECT FROM larder_data.live_worker w, LATERAL (
-            SELECT FROM larder_data.running x
-            WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim AND x.queue_id = queue_no OFFSET 0) AS r
-        LIMIT most) AS held);
+    RETURN (
+        SELECT count(*) FROM (SELECT FROM larder_data.live_claim r WHERE r.queue_id = queue_no LIMIT most) AS held);
 END $$;
 
 -- How many jobs of a queue its limits let a claim take now, at most 1000; not positive when none.
@@ -175,10 +171,7 @@ BEGIN
             l.origin_id = ANY (locked))::larder_data.origin_room
         FROM larder_data.origin_limit l LEFT JOIN (
             SELECT x.origin_id, count(*) AS n, avg(extract(epoch FROM clock_timestamp() - x.claimed_at))::float8 AS age
-            FROM larder_data.live_worker w, LATERAL (
-                SELECT y.origin_id, y.claimed_at FROM larder_data.running y
-                WHERE y.worker_id = w.id AND y.claim_no >= w.oldest_claim AND y.origin_id = ANY (origins) OFFSET 0) AS x
-            GROUP BY x.origin_id) AS r USING (origin_id)
+            FROM larder_data.live_claim x WHERE x.origin_id = ANY (origins) GROUP BY x.origin_id) AS r USING (origin_id)
         WHERE l.origin_id = ANY (origins));
 END $$;
 
@@ -190,11 +183,7 @@ SELECT o.name AS origin, l.max_running, l.max_rate, coalesce(r.running, 0) AS ru
     CASE WHEN l.next_slot > statement_timestamp() THEN l.next_slot END AS deferred_until
 FROM larder_data.origin_limit l JOIN larder_data.origin o ON o.id = l.origin_id
 LEFT JOIN (
-    SELECT x.origin_id, count(*) AS running
-    FROM larder_data.live_worker w, LATERAL (
-        SELECT y.origin_id FROM larder_data.running y
-        WHERE y.worker_id = w.id AND y.claim_no >= w.oldest_claim OFFSET 0) AS x
-    GROUP BY x.origin_id) AS r ON r.origin_id = l.origin_id;
+    SELECT x.origin_id, count(*) AS running FROM larder_data.live_claim x GROUP BY x.origin_id) AS r USING (origin_id);
 COMMENT ON VIEW larder.limited_origin IS
     'Origins that have a limit, see larder.origin_limit. running: jobs that run, with all workers. limit_reached: the '
     'limit for which no job can be claimed now, max_running or max_rate. deferred_until: the time for which the last '

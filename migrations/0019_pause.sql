@@ -92,7 +92,7 @@ DECLARE
 BEGIN
     IF start > 0 OR NOT is_last THEN
         PERFORM larder_data.change_task('resumed', NULL, CASE WHEN is_last THEN 0 ELSE checked[portion] END);
-        PERFORM larder_data.run_again('resumed', moved > 0);
+        PERFORM larder_data.change_task('resumed', clock_timestamp()) WHERE moved > 0;
     END IF;
     RETURN moved;
 END $$;

@@ -39,20 +39,35 @@ LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_hashjoin = off SET ena
             SELECT FROM larder_data.origin_evidence e
             WHERE e.origin_id = origin AND e.worker_id <> reporter AND e.until > clock_timestamp())
         OR NOT EXISTS (
-            SELECT FROM larder_data.live_worker w, LATERAL (
-                SELECT FROM larder_data.running r
-                WHERE r.worker_id = w.id AND r.claim_no >= w.oldest_claim AND r.origin_id = origin OFFSET 0) AS asks
-            WHERE w.id <> reporter)
+            SELECT FROM larder_data.live_claim r WHERE r.origin_id = origin AND r.worker_id <> reporter)
 $$;
 
 -- Records which breakers of a worker opened; a success ends hold and evidence of the origin.
 CREATE FUNCTION larder_data.note_evidence(origins text[], reasons text[], lengths_ms bigint[], reporter bigint)
 RETURNS void
-LANGUAGE sql AS $$
-    DELETE FROM larder_data.origin_hold h USING unnest(origins, reasons) AS g (origin, reason), larder_data.origin o
-    WHERE g.reason = 'closed' AND o.name = g.origin AND h.origin_id = o.id AND h.reason = 'breaker';
-    DELETE FROM larder_data.origin_evidence e USING unnest(origins, reasons) AS g (origin, reason), larder_data.origin o
-    WHERE g.reason = 'closed' AND o.name = g.origin AND e.origin_id = o.id;
+LANGUAGE plpgsql AS $$
+DECLARE
+    new_name text;
+BEGIN
+    -- A redirect may lead to an origin that is not in any URL.
+    FOR new_name IN
+        SELECT DISTINCT left(g.origin, 300) AS name FROM unnest(origins, reasons) AS g (origin, reason)
+        WHERE g.reason <> 'closed'
+          AND NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = left(g.origin, 300)) ORDER BY name
+    LOOP
+        BEGIN
+            INSERT INTO larder_data.origin (name) VALUES (new_name) ON CONFLICT (name) DO NOTHING;
+        EXCEPTION WHEN lock_not_available THEN
+            CONTINUE;
+        END;
+    END LOOP;
+    WITH closed AS (
+        SELECT o.id FROM unnest(origins, reasons) AS g (origin, reason) JOIN larder_data.origin o ON o.name = g.origin
+        WHERE g.reason = 'closed'
+    ), unheld AS (
+        DELETE FROM larder_data.origin_hold h USING closed c WHERE h.origin_id = c.id AND h.reason = 'breaker'
+    )
+    DELETE FROM larder_data.origin_evidence e USING closed c WHERE e.origin_id = c.id;
     INSERT INTO larder_data.origin_evidence AS e (origin_id, worker_id, until)
     SELECT o.id, reporter,
         clock_timestamp() + least(max(g.length), max(s.retry_after_cap_ms)) * interval '1 ms' + interval '1 min'
@@ -60,22 +75,6 @@ LANGUAGE sql AS $$
         JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.settings s
     WHERE g.reason = 'breaker' AND g.length > 0 GROUP BY o.id ORDER BY o.id
     ON CONFLICT (origin_id, worker_id) DO UPDATE SET until = excluded.until;
-$$;
-
--- A redirect may lead to an origin that is not in any URL.
-CREATE FUNCTION larder_data.add_origins(names text[]) RETURNS void
-LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
-DECLARE
-    new_name text;
-BEGIN
-    FOREACH new_name IN ARRAY names LOOP
-        CONTINUE WHEN EXISTS (SELECT FROM larder_data.origin o WHERE o.name = new_name);
-        BEGIN
-            INSERT INTO larder_data.origin (name) VALUES (new_name) ON CONFLICT (name) DO NOTHING;
-        EXCEPTION WHEN lock_not_available THEN
-            CONTINUE;
-        END;
-    END LOOP;
 END $$;
 
 CREATE FUNCTION larder.origin_report_v1(
@@ -93,9 +92,6 @@ BEGIN
         WHEN NOT reasons <@ '{retry-after,breaker,closed}' OR array_position(origins, NULL) IS NOT NULL
         THEN 'a reason is retry-after, breaker or closed, and no origin is NULL' END);
     PERFORM larder_data.skip_flush();
-    PERFORM larder_data.add_origins(ARRAY(
-        SELECT DISTINCT left(g.origin, 300) FROM unnest(origins, reasons) AS g (origin, reason)
-        WHERE g.reason <> 'closed' ORDER BY 1));
     PERFORM larder_data.note_evidence(origins, reasons, lengths_ms, coalesce(worker, 0));
     INSERT INTO larder_data.origin_hold AS h (origin_id, until, reason, domain, code, http_status)
     -- One failure may be both: a breaker, and a Retry-After, which may be longer.

@@ -162,7 +162,7 @@ BEGIN
         END IF;
     END IF;
     IF cardinality(picked) >= portion THEN
-        PERFORM larder_data.run_again('holds', true);
+        PERFORM larder_data.change_task('holds', clock_timestamp());
     ELSE
         PERFORM larder_data.reschedule('holds', began_at, '1 s');
     END IF;

@@ -285,6 +285,6 @@ BEGIN
                     AND NOT EXISTS (SELECT FROM larder_data.job_item s WHERE s.job_id = x.id))
                   AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.job_id = x.id) OFFSET 0) AS j));
     END IF;
-    PERFORM larder_data.run_again('cancelled', moved >= portion);
+    PERFORM larder_data.change_task('cancelled', clock_timestamp()) WHERE moved >= portion;
     RETURN moved;
 END $$;

@@ -105,7 +105,7 @@ BEGIN
             WHERE w.rescued_at IS NULL
               AND greatest(r.claimed_at, up) < clock_timestamp() - q.job_timeout - w.lease_ms * interval '1 ms'
             LIMIT 5000));
-    PERFORM larder_data.run_again('rescue', moved >= 5000);
+    PERFORM larder_data.change_task('rescue', clock_timestamp()) WHERE moved >= 5000;
     RETURN moved;
 END $$;
 

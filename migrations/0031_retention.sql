@@ -53,7 +53,7 @@ BEGIN
         total := total + n;
         is_more := is_more OR n = 5000;
     END LOOP;
-    PERFORM larder_data.run_again('purge', is_more, '10 s');
+    PERFORM larder_data.change_task('purge', clock_timestamp() + interval '10 s') WHERE is_more;
     RETURN total;
 END $$;
 
@@ -92,7 +92,7 @@ BEGIN
     LOOP
         BEGIN
             EXECUTE format('DROP TABLE larder_data.%I', old.part);
-            PERFORM larder_data.run_again('retention', old.is_more, '10 s');
+            PERFORM larder_data.change_task('retention', clock_timestamp() + interval '10 s') WHERE old.is_more;
             RETURN 1;
         EXCEPTION
             -- In use, or being detached concurrently: the next table is tried.
@@ -152,6 +152,6 @@ BEGIN
         moved := moved + larder_data.delete_batch(batch, portion - moved);
         EXIT WHEN moved >= portion;
     END LOOP;
-    PERFORM larder_data.run_again('deleted', moved >= portion);
+    PERFORM larder_data.change_task('deleted', clock_timestamp()) WHERE moved >= portion;
     RETURN moved;
 END $$;

@@ -212,8 +212,8 @@ struct HeldSnapshotTests {
                         PERFORM larder.heartbeat_v1(\(worker.id), 1);
                         PERFORM larder.maintain(true, 'urgent');
                         COMMIT;
-                        PERFORM larder_data.run_task('counts'), larder_data.run_again('counts', true),
-                            larder_data.run_again('finish', true);
+                        PERFORM larder_data.run_task('counts'), larder_data.change_task('counts', clock_timestamp()),
+                            larder_data.change_task('finish', clock_timestamp());
                         COMMIT;
                     END LOOP;
                 END $$
