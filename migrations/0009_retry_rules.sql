@@ -1,5 +1,6 @@
--- What each error means, as rows that an operator may change. The seed follows SDWebImage 5.21.5 (SDWebImageManager,
--- SDWebImageDownloader) where it has a rule. Sources/ImageModel/FailureClassification.swift holds the same table.
+-- What each error means, as rows that an operator may change or add. The seed follows SDWebImage 5.21.5
+-- (SDWebImageManager, SDWebImageDownloader) where it has a rule. Sources/ImageModel/FailureClassification.swift holds
+-- the same table. A code that means the same as the rest of its domain has no row.
 
 CREATE TABLE larder_data.retry_rule (
     domain text NOT NULL,
@@ -22,41 +23,22 @@ ALTER TABLE larder_data.retry_rule REPLICA IDENTITY FULL;
 
 INSERT INTO larder_data.retry_rule (domain, code, retried, blocks, counts_for_origin, what) VALUES
     ('SDWebImageErrorDomain', NULL, false, false, false, 'other SDWebImage errors'),
-    ('SDWebImageErrorDomain', 1000, false, false, false, 'empty or unparsable URL'),
     ('SDWebImageErrorDomain', 1001, false, true, false, 'empty body, not an image, undecodable'),
-    ('SDWebImageErrorDomain', 1003, false, false, false, 'blocked URL'),
     ('SDWebImageErrorDomain', 2001, false, false, false, 'HTTP status outside 200-299'),
-    ('SDWebImageErrorDomain', 2002, false, false, false, 'cancelled'),
     ('NSURLErrorDomain', NULL, false, true, false, 'other transport errors'),
     ('NSURLErrorDomain', -1001, true, false, true, 'timeout'),
-    ('NSURLErrorDomain', -1002, false, true, false, 'scheme not supported'),
     ('NSURLErrorDomain', -1003, true, false, false, 'name not found'),
     ('NSURLErrorDomain', -1004, true, false, true, 'cannot connect'),
     ('NSURLErrorDomain', -1005, true, false, false, 'connection lost or body cut short'),
-    ('NSURLErrorDomain', -1007, false, true, false, 'too many redirects'),
     ('NSURLErrorDomain', -1200, true, true, false, 'TLS handshake failed'),
-    ('NSURLErrorDomain', -1202, false, true, false, 'certificate not trusted'),
     -- Codes that SDWebImage's loader never blocks and that a worker could report.
     ('NSURLErrorDomain', -999, false, false, false, 'cancelled'),
     ('NSURLErrorDomain', -1009, false, false, false, 'not connected'),
     ('NSURLErrorDomain', -1018, false, false, false, 'roaming off'),
     ('NSURLErrorDomain', -1020, false, false, false, 'data not allowed'),
     ('LarderErrorDomain', NULL, false, false, false, 'other errors of Larder'),
-    ('LarderErrorDomain', 101, false, false, false, 'policy: address'),
-    ('LarderErrorDomain', 102, false, false, false, 'policy: port'),
-    ('LarderErrorDomain', 103, false, false, false, 'policy: https to http'),
-    ('LarderErrorDomain', 104, false, false, false, 'policy: robots'),
-    ('LarderErrorDomain', 105, false, false, false, 'the worker lacks what the context asks for'),
     ('LarderErrorDomain', 106, true, false, false, 'the origin is held'),
-    ('LarderErrorDomain', 201, false, false, false, 'limit of a worker: body'),
-    ('LarderErrorDomain', 202, false, false, false, 'limit of a worker: pixels'),
-    ('LarderErrorDomain', 203, false, false, false, 'limit of a worker: edge'),
-    ('LarderErrorDomain', 204, false, false, false, 'limit of a worker: frames'),
-    ('LarderErrorDomain', 401, false, false, false, 'transform'),
-    ('LarderErrorDomain', 402, false, false, false, 'encode'),
     ('LarderErrorDomain', 403, true, false, false, 'store'),
-    ('LarderErrorDomain', 404, false, false, false, 'the file name of another image'),
-    ('LarderErrorDomain', 502, false, false, false, 'the database refused the result of an attempt'),
     -- A worker returns such a job with snooze_v1 instead, and the attempt is not counted.
     ('LarderErrorDomain', 501, true, false, false, 'the worker''s own fault');
 

@@ -1,7 +1,7 @@
 /// What a failure means: whether it is retried, blocks its URL, and counts against its origin.
 ///
 /// `all` holds the rows that the database's table `larder_data.retry_rule` starts with, and a test compares the two. A
-/// queue's jobs follow the database, where an operator may change a row; this copy is for use without a database.
+/// queue's jobs follow the database, where an operator may change or add rows; this copy is for use without one.
 /// Source: SDWebImage 5.21.5, `SDWebImageDownloader.shouldBlockFailedURLWithURL:error:`, where it has a rule.
 public struct FailureClassification: Sendable, Hashable {
     /// The error domain.
@@ -67,9 +67,7 @@ public struct FailureClassification: Sendable, Hashable {
 
     private static let webImage = [
         FailureClassification(otherCodesOf: FailureCode.Domain.webImage),
-        FailureClassification(.invalidURL),
         FailureClassification(.badImageData, blocks: true),
-        FailureClassification(.blocked),
         FailureClassification(.badStatus),
         FailureClassification(.badStatus, status: 408, retried: true),
         FailureClassification(.badStatus, status: 425, retried: true),
@@ -78,39 +76,30 @@ public struct FailureClassification: Sendable, Hashable {
         FailureClassification(.badStatus, status: 502, retried: true, origin: true),
         FailureClassification(.badStatus, status: 503, retried: true, origin: true),
         FailureClassification(.badStatus, status: 504, retried: true, origin: true),
-        FailureClassification(.cancelled),
     ]
 
     private static let transport = [
         FailureClassification(otherCodesOf: FailureCode.Domain.transport, blocks: true),
         FailureClassification(.transportCancelled),
         FailureClassification(.timedOut, retried: true, origin: true),
-        FailureClassification(.unsupportedScheme, blocks: true),
         FailureClassification(.nameNotFound, retried: true),
         FailureClassification(.cannotConnect, retried: true, origin: true),
         FailureClassification(.connectionLost, retried: true),
-        FailureClassification(.tooManyRedirects, blocks: true),
         FailureClassification(.notConnected),
         FailureClassification(.roamingOff),
         FailureClassification(.dataNotAllowed),
         FailureClassification(.handshakeFailed, retried: true, blocks: true),
-        FailureClassification(.certificateRefused, blocks: true),
     ]
 
-    private static let larder: [FailureClassification] = {
-        let final: [FailureCode] = [
-            .addressRefused, .portRefused, .downgradeRefused, .robotsRefused, .notConfigured, .transformFailed,
-            .encodeFailed, .nameTaken, .resultRefused, .bodyTooLarge, .pixelsExceeded, .edgeExceeded, .framesExceeded,
-        ]
-        let limits: [FailureCode] = [.memoryExceeded, .timeExceeded, .poison]
-        return final.map { FailureClassification($0) }
-            + limits.map { FailureClassification($0, blocks: true, days: 30) } + [
-                FailureClassification(otherCodesOf: FailureCode.Domain.larder),
-                FailureClassification(.originHeld, retried: true),
-                FailureClassification(.transcoderDied, retried: true, then: .poison),
-                FailureClassification(.storeFailed, retried: true),
-                // A worker of the queue returns such a job instead, without a result.
-                FailureClassification(.localFault, retried: true),
-            ]
-    }()
+    private static let larder = [
+        FailureClassification(otherCodesOf: FailureCode.Domain.larder),
+        FailureClassification(.originHeld, retried: true),
+        FailureClassification(.memoryExceeded, blocks: true, days: 30),
+        FailureClassification(.timeExceeded, blocks: true, days: 30),
+        FailureClassification(.transcoderDied, retried: true, then: .poison),
+        FailureClassification(.poison, blocks: true, days: 30),
+        FailureClassification(.storeFailed, retried: true),
+        // A worker of the queue returns such a job instead, without a result.
+        FailureClassification(.localFault, retried: true),
+    ]
 }
