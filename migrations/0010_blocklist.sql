@@ -46,13 +46,11 @@ CREATE FUNCTION larder.block_many(urls text[], ttl interval DEFAULT '24 hours', 
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
     blocked bigint;
-    bad text := (
-        SELECT coalesce(u.url, '') FROM unnest(urls) AS u (url)
-        WHERE coalesce(u.url, '') = '' OR octet_length(u.url) > 8192 LIMIT 1);
 BEGIN
     PERFORM larder_data.refuse(CASE
         WHEN cardinality(urls) > 10000 THEN 'at most 10000 URLs a call, not ' || cardinality(urls)
-        WHEN bad IS NOT NULL THEN 'a URL has 1 to 8192 bytes, not ' || octet_length(bad)
+        WHEN EXISTS (SELECT FROM unnest(urls) AS u (url)
+            WHERE coalesce(octet_length(u.url), 0) NOT BETWEEN 1 AND 8192) THEN 'a URL has 1 to 8192 bytes'
         WHEN coalesce(ttl NOT BETWEEN interval '1 ms' AND interval '100 years', true)
         THEN 'the duration of a block is positive, at most 100 years, not ' || coalesce(ttl::text, 'NULL') END);
     INSERT INTO larder_data.blocklist AS x (url_hash, until, operator_until, fails, code, url, domain, message)

@@ -58,13 +58,12 @@ BEGIN
     FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t;
     PERFORM larder_data.make_ready(moved);
     WITH sooner AS MATERIALIZED (
-        SELECT place.tid, w.due FROM unnest(jobs, dues) AS u (id, due)
+        SELECT place.tid, coalesce(u.due, now()) AS due FROM unnest(jobs, dues) AS u (id, due)
         CROSS JOIN LATERAL (SELECT x.attempt FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
         CROSS JOIN LATERAL (
             SELECT x.ctid AS tid, x.run_at FROM larder_data.scheduled x
             WHERE x.job_id = u.id OFFSET 0 FOR UPDATE SKIP LOCKED) AS place
-        CROSS JOIN LATERAL (SELECT coalesce(u.due, now()) AS due) AS w
-        WHERE j.attempt = 0 AND place.run_at > w.due
+        WHERE j.attempt = 0 AND place.run_at > coalesce(u.due, now())
     )
     UPDATE larder_data.scheduled s SET run_at = w.due FROM sooner w WHERE s.ctid = w.tid;
 END $$;

@@ -84,22 +84,20 @@ SELECT r.* FROM larder_data.live_worker w, LATERAL (
     SELECT * FROM larder_data.running x WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim OFFSET 0) AS r;
 
 -- The ms between two heartbeats of a worker that holds jobs, where so many workers live. Any heartbeat notices what is
--- due, so in a large fleet each worker may send fewer: about 700 a second in all from 500 workers on. Below a second
--- for a small fleet, so that a cancelled job ends within one; never so long that the last worker of a large fleet would
--- rescue the jobs of the others late. In steps, because a change is a row version that heartbeats read while a snapshot
--- keeps it.
+-- due, so in a large fleet each worker may send fewer. Below a second for a small fleet, so that a cancelled job ends
+-- within one; never so long that the last worker of a large fleet would rescue the jobs of the others late. In steps,
+-- because a change is a row version that heartbeats read while a snapshot keeps it.
 CREATE FUNCTION larder_data.heartbeat_pause(workers bigint) RETURNS int
 LANGUAGE sql IMMUTABLE RETURN CASE WHEN workers < 500 THEN 750 WHEN workers < 750 THEN 1000
     WHEN workers < 1000 THEN 1250 ELSE 1500 END;
 
 CREATE FUNCTION larder_data.maintenance_workers() RETURNS int
-LANGUAGE plpgsql AS $$
-DECLARE
-    wanted int := larder_data.heartbeat_pause((SELECT count(*) FROM larder_data.claim_lock l WHERE NOT l.has_ended));
-BEGIN
-    UPDATE larder_data.settings s SET heartbeat_ms = wanted WHERE s.heartbeat_ms <> wanted;
-    RETURN 0;
-END $$;
+LANGUAGE sql AS $$
+    UPDATE larder_data.settings s SET heartbeat_ms = p.wanted FROM (
+        SELECT larder_data.heartbeat_pause(count(*)) AS wanted FROM larder_data.claim_lock l WHERE NOT l.has_ended) AS p
+    WHERE s.heartbeat_ms <> p.wanted;
+    SELECT 0;
+$$;
 
 -- When the lease of a worker ends: a lease after its last heartbeat, or after an outage in which it would have ended.
 CREATE FUNCTION larder_data.lease_end(heartbeat_at timestamptz, lease_ms int) RETURNS timestamptz
@@ -272,13 +270,12 @@ COMMENT ON FUNCTION larder.heartbeat_v1 IS
     'Extends the lease of all jobs of a worker, and returns those that were cancelled, or held for longer than the '
     'job_timeout of their queue: it is to stop them and complete them as cancelled. oldest_claim: the lowest number '
     'of a claim of which it holds a job or has no answer, or of its next one; without it each heartbeat reads the dead '
-    'rows of all its claims while an old snapshot keeps them. lease_expired: the lease was not extended and the worker '
-    'must start anew. maintenance_due: this worker, one of the fleet at a time, is to call larder.maintain(), '
-    'run_schedule_v1(), take_webhook_v1() and origin_holds_v1() now. pause_ms: after how long the next heartbeat is to '
-    'follow while the worker holds jobs.';
+    'rows of all its claims. lease_expired: the worker must start anew. maintenance_due: this worker, one of the fleet '
+    'at a time, is to call larder.maintain(), run_schedule_v1(), take_webhook_v1() and origin_holds_v1() now. '
+    'pause_ms: after how long the next heartbeat is to follow while the worker holds jobs.';
 
--- Ends claims without a result. Jobs that were cancelled meanwhile are suspended, and maintenance ends them; the others
--- have no state until the caller gives them one.
+-- Ends claims without a result. Jobs that were cancelled meanwhile are suspended; the others have no state until the
+-- caller gives them one.
 CREATE FUNCTION larder_data.end_claims(
     worker bigint, jobs bigint[], claims bigint[], OUT ended int, OUT wanted bigint[]
 )
