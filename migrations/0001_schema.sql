@@ -18,7 +18,7 @@
 -- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;
 -- larder.check() verifies the same. There are no triggers and no session state, so everything works through pgbouncer
 -- in transaction mode. All times are the database's. Workers and maintenance run at READ COMMITTED and refuse other
--- levels; a producer above it may get 40001 and repeats its transaction.
+-- levels; a producer above it may get 40001 and repeats its transaction. docs/sql.md has the error codes.
 
 DO $$
 BEGIN

@@ -83,8 +83,8 @@ BEGIN
         OR NOT force AND NOT (SELECT t.is_due FROM larder_data.current_task t WHERE t.task = take_task.task) THEN
         RETURN false;
     END IF;
-    PERFORM larder_data.change_task(t.task, clock_timestamp() + t.every)
-    FROM larder_data.task t WHERE t.task = take_task.task;
+    PERFORM larder_data.change_task(task, clock_timestamp() + (
+        SELECT t.every FROM larder_data.task t WHERE t.task = take_task.task));
     RETURN true;
 END $$;
 

@@ -1,7 +1,5 @@
 -- Queues: the table, pause and resume, settings, and the notification of waiting workers. What limits a queue's running
 -- jobs and rate is in limits.sql.
---
--- Error codes: LA006 unknown queue, LA010 locked, 22023 argument out of range.
 
 CREATE TABLE larder_data.queue (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -2,9 +2,6 @@
 --
 -- A version that no enqueue has named for longer than history is kept is first retired, which hides it, and deleted two
 -- days later: a transaction that had found it before has ended by then.
---
--- Error codes: LA003 unknown pipeline, LA010 locked by another transaction, 22023 argument, 42501 the pipeline of
--- another role.
 
 CREATE TABLE larder_data.pipeline (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

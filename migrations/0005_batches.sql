@@ -2,9 +2,6 @@
 --
 -- A batch is given as text: its name, or its id in digits. Therefore a name that is all digits is refused. A name can
 -- be used again when its batch is over: name@3 is its third run, name@-1 the one before the latest.
---
--- Error codes: LA001 batch closed, LA002 unknown batch, LA009 a list has moved on, LA010 locked by another transaction,
--- 22023 argument, 42501 the batch of another role.
 
 CREATE TABLE larder_data.batch (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -115,7 +112,8 @@ CREATE FUNCTION larder_data.insert_batch(
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 BEGIN
     PERFORM set_config('lock_timeout', '50ms', true) WHERE insert_batch.daily IS NOT NULL;
-    PERFORM larder_data.check_batch_name(insert_batch.name) WHERE insert_batch.daily IS NULL;
+    PERFORM larder_data.check_batch_name(insert_batch.name)
+    WHERE insert_batch.daily IS NULL AND insert_batch.name IS NOT NULL;
     INSERT INTO larder_data.batch AS x (name, run, owner, queue_id, pipeline_id, priority, daily)
     VALUES (insert_batch.name, insert_batch.run, CASE WHEN insert_batch.daily IS NULL THEN larder_data.caller() END,
         larder_data.find_queue(queue), CASE WHEN pipeline IS NOT NULL THEN larder_data.find_pipeline(pipeline) END,
@@ -177,12 +175,10 @@ BEGIN
     RETURN b;
 END $$;
 
+-- STABLE, so that it is not called while a statement is planned whose condition excludes it.
 CREATE FUNCTION larder_data.check_batch_name(name text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF name IS NULL THEN
-        RETURN;
-    END IF;
     PERFORM larder_data.check_name('a batch name', name);
     PERFORM larder_data.refuse(format(
         'a batch name is not all digits and does not end with @ and a number: "%s"', name), 'digits are an id')
@@ -306,8 +302,8 @@ COMMENT ON FUNCTION larder.batch_seal IS
     'Closes a batch for more URLs. Transactions that have added to it and are still open may commit; the batch is '
     'finished after the last of them.';
 
--- A list that is enqueued in several calls. Each call gives its start, and the count moves on in its transaction: a
--- call that is repeated, or a second producer with the same list, adds nothing.
+-- Each call gives the start of its part of a list, and the count moves on in its transaction: a call that is repeated,
+-- or a second producer with the same list, adds nothing.
 CREATE FUNCTION larder_data.advance_source(batch_id bigint, source text, source_from bigint, urls text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -332,12 +328,10 @@ END $$;
 
 CREATE FUNCTION larder.batch_source(batch text, source text) RETURNS TABLE (urls bigint, last_url text)
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    wanted_id bigint := larder_data.find_batch(batch);
 BEGIN
-    PERFORM larder_data.require_owner(b, true) FROM larder_data.batch b WHERE b.id = wanted_id;
+    PERFORM larder_data.require_owner(b, true) FROM larder_data.batch b WHERE b.id = larder_data.find_batch(batch);
     RETURN QUERY SELECT s.urls, s.last_url FROM larder_data.batch_source s
-    WHERE s.batch_id = wanted_id AND s.name = source;
+    WHERE s.batch_id = larder_data.find_batch(batch) AND s.name = source;
 END $$;
 COMMENT ON FUNCTION larder.batch_source IS
     'How many URLs of a list are enqueued, and the first 8,192 characters of the last one; no row before the list is '

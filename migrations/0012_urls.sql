@@ -26,15 +26,18 @@ CREATE FUNCTION larder_data.validate(urls text[], OUT origins text[], OUT faults
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     WITH parsed AS MATERIALIZED (
-        -- Scheme and host. Userinfo, up to the last @, is no part of an origin.
-        SELECT t.ord, t.url, regexp_match(lower(t.url COLLATE "C"),
-            '^(https?|s3|gs|file)://(?:[^/?#]*@)?([^/?#@]*)(?:[/?#]|$)') AS part
-        FROM unnest(urls) WITH ORDINALITY AS t (url, ord)
+        -- Userinfo, up to the last @, is no part of an origin.
+        SELECT t.ord, t.url, lower(left(t.url, c.colon - 1) COLLATE "C") AS scheme, lower(regexp_replace(
+            split_part(split_part(split_part(substr(t.url, c.colon + 3), '/', 1), '?', 1), '#', 1), '^.*@', '')
+            COLLATE "C") AS host
+        FROM unnest(urls) WITH ORDINALITY AS t (url, ord),
+            LATERAL (SELECT nullif(strpos(t.url, '://'), 0) AS colon) AS c
     ), split AS MATERIALIZED (
-        SELECT p.*, p.part[2] AS host, regexp_match(p.part[2],
-            E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+|[^:]+$)(?::([0-9]{1,5})?)?$') AS named
+        SELECT p.*, p.scheme IN ('http', 'https', 's3', 'gs', 'file') AS is_known,
+            CASE WHEN strpos(p.host, ':') = 0 THEN ARRAY[nullif(p.host, '')]
+            ELSE regexp_match(p.host, E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+)(?::([0-9]{1,5})?)?$') END AS named
         FROM parsed p
-    ), verdict AS (
+    ), verdict AS MATERIALIZED (
         SELECT s.ord, o.origin,
             (CASE
                 WHEN coalesce(s.url, '') = '' THEN 1
@@ -42,14 +45,14 @@ BEGIN
                 WHEN s.url ~ E'[\\x01-\\x1f\\x7f\\ufffd]' THEN 3
                 WHEN o.origin IS NOT NULL THEN NULL
                 WHEN s.url ~* '^file:' THEN 8
-                WHEN s.part IS NOT NULL OR s.url ~* '^https?:' THEN 6
+                WHEN s.is_known OR s.url ~* '^https?:' THEN 6
                 WHEN s.url ~ '^[A-Za-z][A-Za-z0-9+.-]*:' THEN 5
                 ELSE 4
             END)::smallint AS fault
-        FROM split s CROSS JOIN LATERAL (SELECT s.part[1] || '://' || CASE
-            WHEN s.part[1] = 'file' THEN CASE WHEN s.host IN ('', 'localhost') THEN '' END
-            WHEN octet_length(s.host) > 255 OR strpos(s.host, ' ') > 0 THEN NULL
-            WHEN s.named[2] IS NULL THEN s.named[1] || CASE s.part[1] WHEN 'http' THEN ':80' WHEN 'https' THEN ':443'
+        FROM split s CROSS JOIN LATERAL (SELECT s.scheme || '://' || CASE
+            WHEN s.scheme = 'file' THEN CASE WHEN s.host IN ('', 'localhost') THEN '' END
+            WHEN NOT s.is_known OR octet_length(s.host) > 255 OR strpos(s.host, ' ') > 0 THEN NULL
+            WHEN s.named[2] IS NULL THEN s.named[1] || CASE s.scheme WHEN 'http' THEN ':80' WHEN 'https' THEN ':443'
                 ELSE '' END
             WHEN s.named[2]::int BETWEEN 1 AND 65535 THEN s.named[1] || ':' || s.named[2]::int END AS origin) AS o
     )
@@ -90,17 +93,17 @@ DECLARE
     site_of text[] := ARRAY(SELECT larder_data.site(u.url) FROM unnest(urls) AS u (url));
     sites text[] := ARRAY(SELECT DISTINCT u.site FROM unnest(site_of) AS u (site) WHERE u.site IS NOT NULL);
     origins text[] := (SELECT v.origins FROM larder_data.validate(sites) v);
+    names text[] := ARRAY(SELECT DISTINCT u.name FROM unnest(origins) AS u (name) WHERE u.name IS NOT NULL ORDER BY 1);
     today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
 BEGIN
     -- The anti-join is there because ON CONFLICT alone uses up an id for each known origin. In order of names, so that
     -- two calls cannot deadlock.
     INSERT INTO larder_data.origin (name)
-    SELECT d.name FROM (SELECT DISTINCT u.name FROM unnest(origins) AS u (name) WHERE u.name IS NOT NULL) AS d
+    SELECT d.name FROM unnest(names) AS d (name)
     WHERE NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = d.name)
     ORDER BY d.name ON CONFLICT (name) DO NOTHING;
     WITH named AS MATERIALIZED (
-        SELECT o.id, o.name, o.used_on FROM larder_data.origin o
-        WHERE o.name = ANY (ARRAY(SELECT DISTINCT u.name FROM unnest(origins) AS u (name) WHERE u.name IS NOT NULL))
+        SELECT o.id, o.name, o.used_on FROM larder_data.origin o WHERE o.name = ANY (names)
     ), used AS (
         UPDATE larder_data.origin o SET used_on = today WHERE o.id = ANY (ARRAY(
             SELECT x.id FROM larder_data.origin x

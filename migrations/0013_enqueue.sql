@@ -1,6 +1,4 @@
--- Enqueue.
---
--- It runs in the caller's transaction. A call is a few statements over arrays, which are cheap per URL.
+-- Enqueue, in the caller's transaction. A call is a few statements over arrays, which are cheap per URL.
 --
 -- Live jobs of the keys are joined by rows of job_item, without a lock, see items.sql; the others are inserted. Two
 -- calls that insert the same key meet at the unique index, and the later one starts over and joins. (ON CONFLICT DO

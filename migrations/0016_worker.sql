@@ -4,8 +4,6 @@
 -- heartbeat, unless it is late, and worker_stop commit without waiting for the disk: after a crash of the server a
 -- worker of which it has no record is refused and starts anew. Release waits, because a job that a live worker has
 -- released is never rescued. Release, heartbeat and stop may be repeated.
---
--- Error codes: LA004 protocol not offered, LA005 worker unknown or stopped, LA006 unknown queue, 22023 argument.
 
 CREATE TABLE larder_data.cache (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -17,8 +17,7 @@ BEGIN
         j.queue_id * 10 + j.priority, j.origin_id
     FROM unnest(jobs) WITH ORDINALITY AS h (id, ord)
     CROSS JOIN LATERAL (
-        SELECT x.queue_id, x.priority, x.origin_id, x.id FROM larder_data.job x
-        WHERE x.id = h.id OFFSET 0) AS j
+        SELECT x.queue_id, x.priority, x.origin_id, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
     CROSS JOIN LATERAL (SELECT x.lifo FROM larder_data.queue x WHERE x.id = j.queue_id OFFSET 0) AS q
     LEFT JOIN LATERAL (
         SELECT x.turns FROM larder_data.current_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true;

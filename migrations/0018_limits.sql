@@ -99,9 +99,7 @@ BEGIN
     RETURN (
         SELECT least(q.max_running - larder_data.running_in(queue_no, q.max_running),
             floor(larder_data.tokens_at(l.tokens, l.updated_at, q.max_rate, clock_timestamp())), 1000)::int
-        FROM larder_data.queue q, LATERAL (
-            SELECT x.tokens, x.updated_at FROM larder_data.claim_limit x WHERE x.queue_id = q.id OFFSET 0) AS l
-        WHERE q.id = queue_no);
+        FROM larder_data.queue q JOIN larder_data.claim_limit l ON l.queue_id = q.id WHERE q.id = queue_no);
 END $$;
 
 -- How many jobs a claim may take of each of these queues until its transaction ends; 0 of one that another transaction
@@ -139,16 +137,12 @@ BEGIN
     UPDATE larder_data.claim_limit l SET updated_at = moment,
         tokens = greatest(larder_data.tokens_at(l.tokens, l.updated_at, t.max_rate, moment) - t.n, 0)
     FROM (
-        SELECT q.id, q.max_rate, c.n
-        FROM (
-            SELECT j.queue_id, count(*) AS n FROM unnest(jobs) AS u (id),
-                LATERAL (SELECT x.queue_id FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
-            GROUP BY j.queue_id) AS c,
-            LATERAL (SELECT x.id, x.max_rate FROM larder_data.queue x WHERE x.id = c.queue_id OFFSET 0) AS q) AS t
-    WHERE l.queue_id = t.id AND t.id = ANY (limited);
+        SELECT j.queue_id, count(*) AS n, (SELECT q.max_rate FROM larder_data.queue q WHERE q.id = j.queue_id)
+        FROM unnest(jobs) AS u (id),
+            LATERAL (SELECT x.queue_id FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
+        GROUP BY j.queue_id) AS t
+    WHERE l.queue_id = t.queue_id AND l.queue_id = ANY (limited);
 END $$;
-
--- Origins.
 
 CREATE TYPE larder_data.origin_room AS (
     origin_id int, places int, next_slot timestamptz, per_second double precision, is_locked boolean
@@ -192,8 +186,7 @@ COMMENT ON VIEW larder.limited_origin IS
 -- Schedules the ones of these locked ready rows whose origin has no place; answers at most `wanted` others, none of an
 -- origin whose limit another claim has locked. Slots more than 10 minutes ahead are at a random time behind that.
 CREATE FUNCTION larder_data.defer_limited(picked tid[], wanted int, OUT kept tid[], OUT some_deferred boolean)
-LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     rooms larder_data.origin_room[] := larder_data.rooms_of(ARRAY(
         SELECT DISTINCT r.origin_id FROM unnest(picked) AS t (tid),

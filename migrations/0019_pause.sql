@@ -21,8 +21,7 @@ END;
 
 -- Makes suspended jobs ready that an active batch has, except those that crashed or were cancelled themselves.
 CREATE FUNCTION larder_data.resume_jobs(jobs bigint[]) RETURNS int
-LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     resumed bigint[];
@@ -58,8 +57,7 @@ COMMENT ON FUNCTION larder.batch_pause IS
     'accepts URLs. Pausing a paused batch changes nothing.';
 
 CREATE FUNCTION larder.batch_resume(batch text) RETURNS void
-LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     b larder_data.batch := larder_data.lock_batch(batch, '{cancelled,finished}');
 BEGIN

@@ -3,11 +3,10 @@
 -- A worker reports once that an origin answered with Retry-After, or that its own breaker for the origin opened. A
 -- Retry-After comes from the origin and holds it at once. An open breaker may be a fault of the worker's own network:
 -- it holds the origin only when a second worker reports one, or when no other worker runs jobs of the origin. A success
--- that any worker reports ends the hold. The row appears when the hold begins and is deleted after it, so there are
--- few. Claims move jobs of a held origin to scheduled, each to a time of its own after the end of the hold, at most
--- about 2,000 in one claim; maintenance moves the jobs behind them. Workers with jobs read the rows about every second
--- then. No attempt is used, and the jobs wait until the origin responds. After the end of a hold each worker's own
--- breaker sends one probe, and reports how it ended.
+-- that any worker reports ends the hold. Claims move jobs of a held origin to scheduled, each to a time of its own
+-- after the end of the hold, at most about 2,000 in one claim; maintenance moves the jobs behind them. Workers with
+-- jobs read the rows about every second then. No attempt is used. After the end of a hold each worker's own breaker
+-- sends one probe, and reports how it ended.
 
 CREATE TABLE larder_data.origin_hold (
     origin_id int PRIMARY KEY,
