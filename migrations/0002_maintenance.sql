@@ -59,17 +59,6 @@ SELECT t.*, m.number, m.next_at, m.was_due_at, m.cursor, m.failed_at, m.last_err
 FROM larder_data.task t, LATERAL (
     SELECT * FROM larder_data.maintenance x WHERE x.task = t.task ORDER BY x.number DESC LIMIT 1) AS m;
 
--- All in one query, because most calls of a large fleet find nothing due: to try each task costs three times as much.
-CREATE FUNCTION larder_data.due_tasks(kind text, force boolean) RETURNS text[]
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT t.task FROM larder_data.current_task t
-        WHERE t.kind IN ('urgent', 'routine') AND t.kind = coalesce(due_tasks.kind, t.kind)
-          AND (force OR t.is_due)
-        ORDER BY t.kind = 'urgent', t.place);
-END $$;
-
 -- Locks a task that is due, or any with force, and sets when it is next due; false if another caller runs it.
 CREATE FUNCTION larder_data.take_task(task text, force boolean DEFAULT false) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -146,7 +135,12 @@ BEGIN
     PERFORM larder_data.require_read_committed();
     PERFORM larder_data.refuse(format('the kind is urgent or routine, not "%s"', maintain.kind))
     WHERE maintain.kind NOT IN ('urgent', 'routine');
-    FOREACH task IN ARRAY larder_data.due_tasks(maintain.kind, force) LOOP
+    -- In one query, because most calls of a large fleet find nothing due: to try each task costs three times as much.
+    FOREACH task IN ARRAY ARRAY(
+        SELECT t.task FROM larder_data.current_task t
+        WHERE t.kind IN ('urgent', 'routine') AND t.kind = coalesce(maintain.kind, t.kind) AND (force OR t.is_due)
+        ORDER BY t.kind = 'urgent', t.place)
+    LOOP
         -- Locked one by one, so that no task is held before its turn.
         CONTINUE WHEN NOT larder_data.take_task(task, force);
         error := NULL;

@@ -73,21 +73,3 @@ END $$;
 COMMENT ON FUNCTION larder.pipeline_set IS
     'Adds a version of a pipeline, unless the newest version has the same text. Live jobs keep their version. Only its '
     'owner and larder_admin may change a pipeline; spec has at most 262,144 bytes and 32 variants.';
-
--- Only what enqueues no longer find by name: old versions, and ad-hoc pipelines, whose name is the hash of their text.
-CREATE FUNCTION larder_data.purge_pipelines(keep interval) RETURNS int
-LANGUAGE plpgsql AS $$
-DECLARE
-    today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
-    moved int;
-BEGIN
-    UPDATE larder_data.pipeline p SET retired_on = today
-    WHERE p.retired_on IS NULL AND p.used_on < (now() - keep - interval '30 days')::date AND p.name <> 'original'
-      AND (p.name ~ '^[0-9a-f]{12,}$'
-        OR EXISTS (SELECT FROM larder_data.pipeline x WHERE x.name = p.name AND x.version > p.version));
-    DELETE FROM larder_data.pipeline p
-    WHERE p.retired_on < today - 2 AND NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.pipeline_id = p.id)
-      AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.pipeline_id = p.id);
-    GET DIAGNOSTICS moved = ROW_COUNT;
-    RETURN moved;
-END $$;

@@ -144,12 +144,10 @@ END $$;
 CREATE FUNCTION larder_data.find_cache(cache text) RETURNS int
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
-    used int[];
+    used int[] := ARRAY(
+        SELECT c.id FROM larder_data.cache c WHERE c.name = find_cache.cache
+        UNION SELECT w.cache_id FROM larder_data.current_worker w WHERE cache IS NULL AND w.cache_id IS NOT NULL);
 BEGIN
-    IF cache IS NOT NULL THEN
-        RETURN (SELECT c.id FROM larder_data.cache c WHERE c.name = find_cache.cache);
-    END IF;
-    used := ARRAY(SELECT DISTINCT w.cache_id FROM larder_data.current_worker w WHERE w.cache_id IS NOT NULL);
     PERFORM larder_data.refuse(format('workers fill %s caches: cache_id is needed for fresh_for', cardinality(used)))
     WHERE cardinality(used) > 1;
     RETURN used[1];

@@ -187,9 +187,8 @@ BEGIN
         CROSS JOIN LATERAL (SELECT y.queue_id FROM larder_data.batch y WHERE y.id = x.batch_id OFFSET 0) AS b
         CROSS JOIN LATERAL json_populate_record(NULL::larder_data.job, coalesce(x.again, '{}')) AS t
         CROSS JOIN LATERAL (
-            SELECT larder_data.job_key(y.url, y.pipeline_id) AS key, y.url, y.pipeline_id, y.options, y.origin_id,
-                y.retry_base_ms, y.max_attempts, y.context
-            FROM larder_data.job_history y WHERE y.job_id = x.job_id LIMIT 1) AS h
+            SELECT larder_data.job_key(y.url, y.pipeline_id) AS key, y.* FROM larder_data.job_history y
+            WHERE y.job_id = x.job_id LIMIT 1) AS h
         WHERE x.job_id = ANY (gone) ORDER BY h.key, x.id
     ), created AS (
         INSERT INTO larder_data.job (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,

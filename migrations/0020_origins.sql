@@ -94,16 +94,15 @@ BEGIN
     PERFORM larder_data.note_evidence(origins, reasons, lengths_ms, coalesce(worker, 0));
     INSERT INTO larder_data.origin_hold AS h (origin_id, until, reason, domain, code, http_status)
     -- One failure may be both: a breaker, and a Retry-After, which may be longer.
-    SELECT o.id, clock_timestamp() + least(max(g.length), max(s.retry_after_cap_ms)) * interval '1 ms', min(g.reason),
-        (array_agg(left(g.domain, 100) ORDER BY g.reason, g.length DESC))[1],
-        (array_agg(larder_data.within(g.code, 2147483647, -2147483648) ORDER BY g.reason, g.length DESC))[1],
-        (array_agg(larder_data.within(g.http_status, 999) ORDER BY g.reason, g.length DESC))[1]
+    SELECT DISTINCT ON (o.id) o.id, clock_timestamp()
+            + least(max(g.length) OVER (PARTITION BY o.id), s.retry_after_cap_ms) * interval '1 ms', g.reason,
+        left(g.domain, 100), larder_data.within(g.code, 2147483647, -2147483648), larder_data.within(g.http_status, 999)
     FROM unnest(origins, reasons, lengths_ms, domains, codes, http_statuses)
             AS g (origin, reason, length, domain, code, http_status)
         JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.settings s
     WHERE g.length > 0 AND (g.reason = 'retry-after'
         OR g.reason = 'breaker' AND larder_data.is_evident(o.id, coalesce(worker, 0)))
-    GROUP BY o.id ORDER BY o.id
+    ORDER BY o.id, g.reason, g.length DESC
     -- An operator's hold keeps its reason while it lasts.
     ON CONFLICT (origin_id) DO UPDATE SET
         until = CASE WHEN excluded.reason = 'breaker' AND h.reason = 'breaker' THEN excluded.until

@@ -25,12 +25,20 @@ CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = on SET enable_hashjoin = on AS $$
 DECLARE
     keep CONSTANT interval := (SELECT s.keep_history FROM larder_data.settings s);
-    total int := larder_data.purge_pipelines(keep);
+    total int := 0;
     is_more boolean := false;
     p record;
     n int;
 BEGIN
+    -- Only what no enqueue finds by name: old versions, and ad-hoc pipelines, whose name is the hash of their text.
+    UPDATE larder_data.pipeline x SET retired_on = now() AT TIME ZONE 'UTC'
+    WHERE x.retired_on IS NULL AND x.used_on < (now() - keep - interval '30 days')::date AND x.name <> 'original'
+      AND (x.name ~ '^[0-9a-f]{12,}$'
+        OR EXISTS (SELECT FROM larder_data.pipeline y WHERE y.name = x.name AND y.version > x.version));
     FOR p IN SELECT * FROM (VALUES
+        ('pipeline', 'x.retired_on < (now() AT TIME ZONE ''UTC'')::date - 2
+            AND NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.pipeline_id = x.id)
+            AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.pipeline_id = x.id)'),
         ('worker', 'x.heartbeat_at < now() - interval ''1 day'' AND (x.rescued_at IS NOT NULL
             OR NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id OFFSET 0))'),
         ('claim_lock', 'NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = x.worker_id)'),
