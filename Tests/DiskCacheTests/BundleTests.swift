@@ -186,7 +186,7 @@ struct BundleTests {
         #expect(try directory.names() == ["bundle", "source"])
     }
 
-    @Test func `deletes the directories of killed exports beside it`() throws {
+    @Test func `deletes the directories that killed exports left next to it`() throws {
         let this = TemporaryName.Writer.this
         let place = ".larder-bundle.\(this.boot).\(this.namespace).\(this.process)"
         let dead = "\(place).\(this.startTime + 1).ff"

@@ -53,7 +53,7 @@ struct ForeignStoreTests {
     }
 }
 
-/// Keeps images in memory; files are staged in a local directory, as those of an object store are.
+/// Keeps images in memory; files are staged in a local directory, as an object store does.
 private final class MemoryStore: ImageStore {
     let naming: any CacheNaming = .sdWebImage
     let directory = "memory"

@@ -49,7 +49,7 @@ struct EmbeddedPathsTests {
         #expect(paths.socketDirectory == "/tmp/larder-1000-\(ClusterPaths.hash(of: "/srv/a\(character)b"))")
     }
 
-    @Test func `root keeps such sockets beside its moved clusters, not in /tmp`() {
+    @Test func `root keeps such sockets next to its moved clusters, not in /tmp`() {
         let home = "/" + String(repeating: "a", count: 200)
         let paths = ClusterPaths(root(home))
         #expect(paths.directory == home + "/postgres")

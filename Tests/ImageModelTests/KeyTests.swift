@@ -16,7 +16,7 @@ struct KeyTests {
         try Variant(json: #"{"name":"v","transform":\#(transforms)}"#.utf8).keySuffixes.joined(separator: "|")
     }
 
-    @Test func `every transformer key is that of its vector`() throws {
+    @Test func `every transformer key equals its vector`() throws {
         for row in try Fixtures.rows("keys.json", "transformer_keys") {
             let expected = try #require(row["expected"] as? String)
             if let parameters = row["params"] as? [String: Any] {
@@ -31,7 +31,7 @@ struct KeyTests {
         }
     }
 
-    @Test func `every colour's text is that of its vector`() throws {
+    @Test func `every colour's text equals its vector`() throws {
         for row in try Fixtures.rows("keys.json", "color_hex") {
             let parts = try #require(row["color"] as? [NSNumber]).map(\.doubleValue)
             let color = Color(red: parts[0], green: parts[1], blue: parts[2], alpha: parts[3])
@@ -63,7 +63,7 @@ struct KeyTests {
         #expect(try key(#"[{"type":"blur","radius":2.5}]"#) == "SDImageBlurTransformer(2.500000)")
     }
 
-    @Test func `the thumbnail's key precedes those of the transformers, keySuffix follows them`() throws {
+    @Test func `the thumbnail's key precedes the transformers' keys, keySuffix follows them`() throws {
         let variant = try Variant(
             json: """
                 {"name":"card","thumbnail":{"width":800,"height":600,"preserveAspectRatio":false},

@@ -67,7 +67,7 @@ struct AddingRaceTests {
         _ = try await producer.rows("COMMIT")
         await producer.close()
         if other == .progress {
-            // Whoever comes now locks the same row, is refused, and leaves a number of its own there.
+            // Each later caller locks the same row, is refused, and leaves a number of its own there.
             #expect(try await reader.rows(state) == [["sealed", "0"]])
             for way in Way.allCases {
                 for statement in way.statements("http://h/2").filter({ $0.contains("enqueue") }) {

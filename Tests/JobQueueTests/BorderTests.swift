@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What callers send is checked where it enters: a bad value is cut, answered or refused, and stops nobody else.
+/// Callers' values are checked where they enter: a bad value is cut, answered or refused, and stops no other caller.
 @Suite(.timeLimit(.minutes(5)))
 struct BorderTests {
     /// As many letters, which do not compress.

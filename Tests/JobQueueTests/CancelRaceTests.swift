@@ -25,7 +25,7 @@ struct CancelRaceTests {
             "SELECT larder.complete_v1(\(worker.id), '[\(jobs[0].held.succeeded())]')")
         async let open = fixture.queue.producer.cancel(.name("batch"))
         try await fixture.waitUntilSomebodyWaits()
-        // Asked beside the queue's own connection, which waits.
+        // Asked over another connection: the queue's own one waits.
         #expect(try await fixture.value("SELECT open FROM larder.progress") == "3")
         _ = try await completer.rows("COMMIT")
         #expect(try await open == 2)

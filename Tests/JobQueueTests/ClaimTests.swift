@@ -55,7 +55,7 @@ struct ClaimTests {
         let rest = try await worker.claim(upTo: 10, ofBatch: mine)
         #expect(rest.map(\.url) == ["http://mine/2", "http://mine/3"], "the oldest first")
         #expect(try await worker.claim(upTo: 10, ofBatch: mine).isEmpty)
-        // One that is put off comes again; what the floor has passed is found.
+        // A postponed job comes again; a job that the floor has passed is found.
         _ = try await worker.complete([.unavailable(first[0].held)])
         try await worker.release([first[1].held])
         #expect(try await worker.claim(upTo: 10, ofBatch: mine).map(\.id) == [first[1].id])

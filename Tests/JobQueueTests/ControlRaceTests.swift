@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// All control functions at once, beside enqueuers and workers: nothing is lost, done twice or blocked.
+/// All control functions at once, while others enqueue and work: nothing is lost, done twice or blocked.
 @Suite(.timeLimit(.minutes(5)))
 struct ControlRaceTests {
     private static let batches = 6

@@ -63,7 +63,7 @@ struct CronTests {
         return Int64(try Date(String(whole), strategy: .iso8601).timeIntervalSince1970)
     }
 
-    @Test func `the next times of an expression are those of cron, also when the clock is changed`() throws {
+    @Test func `the next times of an expression equal cron's, also when the clock is changed`() throws {
         for (cron, zone, after, expected) in Self.cases {
             let offsets = try ZoneOffsets(json: #require(Self.zones[zone]))
             var (at, times) = (try time(after), [String]())

@@ -108,7 +108,7 @@ struct HealthTests {
         #expect(findings[0].detail.contains("22012"))
     }
 
-    @Test func `a session that holds vacuum back is named`() async throws {
+    @Test func `a session that blocks vacuum is named`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("UPDATE larder_data.settings SET held_after = '0 s'")
         let holder = fixture.otherConnection()

@@ -6,12 +6,12 @@ import Testing
 
 /// An old snapshot keeps every row that has passed through the queue. What runs often starts behind these rows.
 ///
-/// The transactions that stay open are READ COMMITTED: serializable ones fail beside others that read their rows.
+/// The transactions that stay open are READ COMMITTED: serializable ones fail when others read their rows.
 @Suite(.timeLimit(.minutes(5)))
 struct HeldSnapshotTests {
     private static let jobs = 2_000
 
-    /// How many entries of an index a statement reads, those of dead rows included. At the level of a worker's calls:
+    /// How many entries of an index a statement reads, with the entries of dead rows. At the level of a worker's calls:
     /// above it claims do not move their start, and rescue does not mark the workers that hold no job.
     private func entries(
         of index: String, readBy statement: String, _ parameters: [Parameter] = [], in fixture: QueueFixture

@@ -18,7 +18,7 @@ struct IsolationTests {
     }
 
     @Test(arguments: levels)
-    func `the calls of the queue run under READ COMMITTED, those of other programs as the database says`(level: String)
+    func `the queue's calls run under READ COMMITTED, other programs' calls as the database says`(level: String)
         async throws
     {
         let fixture = try await QueueFixture.make()

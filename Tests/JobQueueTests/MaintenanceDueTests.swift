@@ -38,7 +38,7 @@ struct MaintenanceDueTests {
         #expect(try await reached { try await workers[1].heartbeat().isMaintenanceDue })
     }
 
-    @Test func `a transaction that stays open keeps maintenance from nobody`() async throws {
+    @Test func `a transaction that stays open does not delay other workers' maintenance`() async throws {
         let (fixture, workers) = try await fixture(workers: 2)
         let other = fixture.otherConnection()
         _ = try await other.rows("BEGIN")

@@ -14,19 +14,19 @@ struct OriginHoldTests {
 
     private func urls(_ host: String, _ count: Int) -> [String] { (0..<count).map { "http://\(host)/\($0)" } }
 
-    /// Jobs that are put off become due.
+    /// Makes postponed jobs due.
     private func passTime(_ fixture: QueueFixture) async throws {
         try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now()")
         try await fixture.queue.workers.maintain(force: true)
     }
 
     @Test(arguments: [false, true])
-    func `a claim puts off 2,000 jobs of a held origin, maintenance the others in front, and the rest is handed out`(
+    func `a claim postpones 2,000 jobs of a held origin, maintenance the others in front, and the rest is claimed`(
         isNewestFirst: Bool
     ) async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.queue.operations.setQueue("default", lifo: isNewestFirst)
-        // In two calls: within one the order is not that of the URLs.
+        // In two calls: one call does not keep the order of its URLs.
         let calls = [urls("held", 3_000), urls("free", 5)]
         for urls in isNewestFirst ? calls.reversed() : calls { try await fixture.enqueue(urls) }
         // The free ones last by turn, too.
@@ -79,7 +79,7 @@ struct OriginHoldTests {
     }
 
     @Test(arguments: ["paused", "cancelled"])
-    func `a claim passes many jobs of a held origin beside a batch that does not run`(state: String) async throws {
+    func `a claim passes many jobs of a held origin while another batch does not run`(state: String) async throws {
         let fixture = try await QueueFixture.make()
         for urls in [urls("held", 900), urls("free", 2)] { try await fixture.enqueue(urls) }
         // The free ones last by turn, too.

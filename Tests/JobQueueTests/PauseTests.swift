@@ -33,7 +33,7 @@ struct PauseTests {
     ]
 
     @Test(arguments: stopped.keys.sorted())
-    func `a claim calls as many functions, and reads few more pages, beside what is stopped`(what: String)
+    func `a claim calls as many functions, and reads few more pages, when other jobs are stopped`(what: String)
         async throws
     {
         let fixture = try await QueueFixture.make()
@@ -63,9 +63,9 @@ struct PauseTests {
         let alone = try await costs(from: 3)
         try await fixture.sql(try #require(Self.stopped[what]))
         _ = try await costs(from: 5)
-        let beside = try await costs(from: 7)
-        #expect(beside.calls == alone.calls)
-        #expect(beside.pages * 4 <= alone.pages * 5, "\(alone.pages) pages, then \(beside.pages)")
+        let later = try await costs(from: 7)
+        #expect(later.calls == alone.calls)
+        #expect(later.pages * 4 <= alone.pages * 5, "\(alone.pages) pages, then \(later.pages)")
     }
 
     @Test func `a claim that picks more rows than it may take leaves the rest, though none is held now`() async throws {
@@ -140,7 +140,7 @@ struct PauseTests {
         let worker = try await fixture.startWorker()
         #expect(try await worker.claim(upTo: 1).map(\.id) == [others[0]])
         #expect(try await worker.claim(upTo: 1).map(\.id) == [others[1]])
-        // And moves few aside: the others are for maintenance.
+        // The claims suspend few jobs: maintenance suspends the others.
         #expect(try await fixture.value("SELECT count(*) BETWEEN 1 AND 20 FROM larder_data.suspended") == "t")
         while try await fixture.value("SELECT count(*) FROM larder_data.suspended") != "25000" {
             let moved = "SELECT moved > 0 FROM larder.maintain(true) WHERE task = 'holds'"

@@ -63,7 +63,7 @@ struct PlanTests {
             name: "claim of one batch", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 12, 10, only_batch => '1')",
             shows: ["job_batch", "job_item_batch", "ready_pkey"]),
         Hot(
-            name: "claim beside a paused batch",
+            name: "claim with a paused batch",
             before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 102, 10)",
             shows: ["ready_turn", "job_pkey", "batch_pkey"]),
@@ -72,7 +72,7 @@ struct PlanTests {
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 103, 10)",
             shows: ["ready_turn", "job_pkey", "job_item", "batch_pkey"]),
         Hot(
-            name: "claim beside a held origin",
+            name: "claim with a held origin",
             before: "ROLLBACK; SELECT larder.origin_hold('http://elsewhere', '1 hour');",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 104, 10)",
             shows: ["ready_turn", "job_pkey", "origin_hold_pkey"]),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What a pooler in transaction mode takes away: sessions. The whole suite runs through one as well.
+/// A pooler in transaction mode gives no session of one's own. The whole suite runs through one as well.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolerTests {
     /// A server session that another client occupies, so that the next transaction gets a different one.
@@ -100,7 +100,7 @@ struct PoolerTests {
         #expect(sessions == "t")
     }
 
-    @Test func `a call that the pooler refuses for want of a server was not sent`() async throws {
+    @Test func `a call that the pooler refuses because it has no server was not sent`() async throws {
         let fixture = try await QueueFixture.makePooled()
         let name = try await fixture.makeLogin()
         let url = fixture.url(fixture.configuration.databaseURL, as: name)

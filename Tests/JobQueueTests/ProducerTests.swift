@@ -86,7 +86,7 @@ struct ProducerTests {
         }
         #expect(try await other.session.rows("SELECT jobs FROM larder.cancel_portion(url_like => '%')") == [["0"]])
         #expect(try await other.session.rows("SELECT items FROM larder.retry_portion()") == [[nil]])
-        // A job that both have is nobody's to cancel alone.
+        // Neither owner may cancel a shared job alone.
         _ = try await other.session.rows("SELECT larder.enqueue('http://h/1?sig=SECRET', batch => 'theirs')")
         #expect(await owner.refusal(of: "SELECT larder.cancel(\(job))") == "42501")
         #expect(try await owner.session.rows("SELECT larder.batch_cancel('b')") == [["1"]])
@@ -112,7 +112,7 @@ struct ProducerTests {
         }
         try await fixture.sql("DROP ROLE \(login.name)")
         try await fixture.sql("DROP ROLE \(renamed)")
-        // Nobody has its rights any more; an operator may still act, and every view answers.
+        // No role has its rights any more; an operator may still act, and every view answers.
         try await fixture.expectServing()
         try await fixture.sql("SELECT larder.batch_cancel('b')")
     }

@@ -12,7 +12,7 @@ final class QueueFixture: Sendable {
     private let connection: Connection
 
     /// - Parameter lease: of its workers, which heartbeat seldom or never: an hour, so that a machine may stand still;
-    ///   nil is that of every queue, 15 s.
+    ///   nil is the default of every queue, 15 s.
     static func make(lease: Duration? = .seconds(3_600)) async throws -> QueueFixture {
         let database = try await migrated()
         let fixture = QueueFixture(database, url: database.url)
@@ -87,8 +87,8 @@ final class QueueFixture: Sendable {
         return after - before
     }
 
-    /// The pages of Larder's tables and indexes that this transaction has read. Those of the catalog are not among
-    /// them: a session reads them again whenever the server's queue of invalidations has overflowed.
+    /// The pages of Larder's tables and indexes that this transaction has read. Pages of the catalog do not count:
+    /// a session reads them again whenever the server's queue of invalidations has overflowed.
     func pagesRead() async throws -> Int {
         let count = try await value(
             """

@@ -95,8 +95,8 @@ extension QueueModel {
         return got
     }
 
-    /// Leaves of these jobs at most so many that may run; those of held origins come back later. True when there were
-    /// some.
+    /// Leaves of these jobs at most so many that may run; jobs of held origins come back later. True when there were
+    /// jobs of held origins.
     private mutating func keepAway(_ picked: inout [LiveJob], _ wanted: Int) -> Bool {
         let away = picked.filter(isHeldBack)
         for job in away { jobs[job.id]?.place = .scheduled(isDue: false) }

@@ -261,7 +261,7 @@ extension RandomLife {
         last = "break off \(statement)"
         _ = try await victim.rows("BEGIN")
         do { _ = try await victim.rows(statement, parameters) } catch {
-            // SERIALIZABLE, beside a session that was ended just before.
+            // SERIALIZABLE, while a session that was just ended still conflicts.
             guard error.sqlState == "40001" else { throw error }
             return await victim.close()
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// One queue in one database, led at random, and a model beside it that must foresee every answer.
+/// One queue in one database, driven at random, and a model that must predict every answer.
 struct RandomLife {
     struct Worker {
         let session: WorkerSession

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Random lives beside a model that foresees every answer.
+/// Random lives, compared with a model that predicts every answer.
 ///
 /// 5,000 steps by default, 20,000 at night; `LARDER_SOAK_STEPS` asks for more (`make soak STEPS=1000000`),
 /// `LARDER_SOAK_SEED` for other ones than the last time. A failure names seed and step; the same seed does the same

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What an outside reading of the schema found: nobody waits for another one's transaction, cost does not grow with
+/// What an outside reading of the schema found: no caller waits for another one's transaction, cost does not grow with
 /// what is over, and nothing is forgotten.
 @Suite(.timeLimit(.minutes(5)))
 struct ReviewTests {
@@ -57,7 +57,7 @@ struct ReviewTests {
         }
     }
 
-    @Test func `a completion reads as much beside 2,000 cancelled batches as beside one`() async throws {
+    @Test func `a completion reads as much with 2,000 cancelled batches as with one`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.sql(
             "SELECT FROM larder.enqueue_many(ARRAY(SELECT 'http://h/' || i FROM generate_series(1, 192) AS i), batch => 'b')"
@@ -175,7 +175,7 @@ struct ReviewTests {
     }
 
     @Test(arguments: ["job_status(%)", "cancel(%)", "retry(%)"])
-    func `a call for one running job reads as much beside 3,000 as beside one`(call: String) async throws {
+    func `a call for one running job reads as much among 3,000 as alone`(call: String) async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.sql("SELECT FROM larder.enqueue('http://h/1', batch => 'b')")
         let worker = try await fixture.workerBySQL()

@@ -58,7 +58,7 @@ struct RollingDeployTests {
         let rounds = Rounds()
         let over = Locked(false)
         let names = ["enqueue", "worker-0", "worker-1", "maintain"]
-        // Connections made before the migration, as those of programs that were there before.
+        // Connections made before the migration, as older programs have them.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 let queue = PostgresJobQueue(configuration)
@@ -103,7 +103,7 @@ struct RollingDeployTests {
                 try await wait(for: 5)
                 #expect(try await Migrator(configuration, migrations: after).migrate().count == 1)
                 try await wait(for: rounds.least(of: names) + 10)
-                // A new program starts beside the old ones.
+                // A new program starts while the old ones run.
                 try await PostgresJobQueue(configuration).checkReady()
                 over.withLock { $0 = true }
             }

@@ -117,7 +117,7 @@ struct SampleTests {
         #expect(try await fixture.queue.reports.originActivity(limit: 20_100).map(\.jobs) == [30])
     }
 
-    @Test func `details of many batches are those of the view`() async throws {
+    @Test func `details of many batches equal the view's`() async throws {
         let fixture = try await QueueFixture.make()
         for batch in 1...6 {
             _ = try await fixture.queue.producer.openBatch(name: "b\(batch)")
@@ -149,7 +149,7 @@ struct SampleTests {
             #expect(listed.map(\.p95) == view.prefix(4).map { $0[2].flatMap(Double.init) })
             #expect(listed.first?.topErrors.count == 5)
             #expect(listed.map(\.id) == [6, 5, 4, 3])
-            // New entries beside folded ones.
+            // New entries in addition to folded ones.
             try await fixture.sql(
                 "INSERT INTO larder_data.batch_delta (batch_id, jobs, duration_class) VALUES (6, 40, 3), (2, 1, 30)")
             try await fixture.sql(
@@ -157,7 +157,7 @@ struct SampleTests {
         }
     }
 
-    @Test func `open items are those of the ledger, without cancelled and finished batches`() async throws {
+    @Test func `open items equal the ledger's, without cancelled and finished batches`() async throws {
         let fixture = try await QueueFixture.make()
         let open = "SELECT (SELECT sum(open) FROM larder.progress), (SELECT sum(open_items) FROM larder.queue)"
         for batch in ["one", "two", "three"] {

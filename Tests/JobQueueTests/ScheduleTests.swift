@@ -217,7 +217,7 @@ struct ScheduleTests {
         }
     }
 
-    @Test func `a run that another transaction keeps from its jobs is made later, and other schedules before it`()
+    @Test func `a run whose jobs another transaction locks is made later, and other schedules before it`()
         async throws
     {
         let fixture = try await QueueFixture.make()
@@ -339,7 +339,7 @@ struct ScheduleTests {
         #expect(finding.detail.hasSuffix(reason))
     }
 
-    @Test func `the path of a webhook is shown to nobody`() async throws {
+    @Test func `the path of a webhook is never shown`() async throws {
         let fixture = try await QueueFixture.make()
         _ = try await fixture.queue.operations.setSchedule(
             "s", cron: "@hourly", timeZone: "UTC", query: nil, request: list(1),

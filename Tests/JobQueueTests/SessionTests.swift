@@ -120,7 +120,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a heartbeat ends a claim that is stuck beside a stuck call of a program, which goes on`() async throws {
+    @Test func `a heartbeat ends a stuck claim, and a program's call that is stuck as well goes on`() async throws {
         let gate = try await Gate(patience: .milliseconds(100))
         async let call = gate.pass(gate.queue.connection)
         async let claim = gate.pass(gate.queue.claims)
@@ -137,7 +137,7 @@ struct SessionTests {
         await gate.queue.close()
     }
 
-    @Test func `a claim ends maintenance that is stuck beside a stuck call of a program`() async throws {
+    @Test func `a claim ends stuck maintenance, and a program's call that is stuck as well goes on`() async throws {
         let gate = try await Gate(patience: .milliseconds(100))
         async let call = gate.pass(gate.queue.connection)
         async let vacuum = gate.pass(gate.queue.connection(for: .owner))

@@ -29,7 +29,7 @@ struct TurnTests {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<1_000).map { "http://a/\($0)" }, batch: "large")
         try await fixture.queue.workers.maintain(force: true)
-        // Behind the first thousand, not beside them.
+        // Behind the first thousand, not among them.
         try await fixture.enqueue((1_000..<2_000).map { "http://a/\($0)" }, batch: "large")
         try await fixture.enqueue((0..<20).map { "http://b/\($0)" }, batch: "small")
         try await fixture.enqueue((0..<2_000).map { "http://c/\($0)" }, batch: "last")

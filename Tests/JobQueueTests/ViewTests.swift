@@ -133,7 +133,7 @@ struct ViewTests {
             """)
         try await fixture.sql("ANALYZE larder_data.batch")
         let many = try await fixture.pages(readBy: question)
-        #expect(many <= few + 5, "\(few) pages beside no other batch, \(many) beside 20,000, which have 200")
+        #expect(many <= few + 5, "\(few) pages with no other batch, \(many) with 20,000, which have 200")
     }
 
     @Test func `failed lists failures, but neither retried nor discarded ones`() async throws {
@@ -192,7 +192,7 @@ struct ViewTests {
         try await fixture.sql("EXPLAIN " + statement).compactMap { $0[0] }.joined(separator: "\n")
     }
 
-    @Test func `counts of ten thousand batches come from one pass, those of one batch from its own entries`()
+    @Test func `counts of ten thousand batches come from one pass, one batch's counts from its own entries`()
         async throws
     {
         let fixture = try await QueueFixture.make()
@@ -219,7 +219,7 @@ struct ViewTests {
         #expect(try await fixture.value("SELECT open_items FROM larder.queue") == "20030")
     }
 
-    @Test func `percents and times computed by the program are those of the view`() async throws {
+    @Test func `percents and times computed by the program equal the view's`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker(slots: 10)
         for (name, total, done) in [("third", 3, 1), ("thirds", 3, 2), ("eighth", 8, 1), ("all", 1, 1)] {

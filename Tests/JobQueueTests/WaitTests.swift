@@ -14,7 +14,7 @@ struct WaitTests {
         try await fixture.queue.producer.seal(.id(id))
         let waiter = fixture.otherConnection()
         async let waited = waiter.rows("CALL larder.wait_batch('batch', '1 minute')")
-        // Between two looks it has no transaction: nothing of it holds vacuum back for long.
+        // Between two polls it has no transaction, so it does not block vacuum for long.
         let idle =
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CALL larder.wait_batch%' AND pid <> pg_backend_pid()"
         try #require(await reached { try await fixture.value(idle) != "0" })

@@ -63,7 +63,7 @@ struct WebhookTests {
         let second = try #require(try await fixture.queue.workers.takeWebhook())
         #expect(second.id == first.id)
         #expect(second.attempt == 2)
-        // The first worker was only slow. Its answer is that of an old attempt.
+        // The first worker was only slow. Its answer belongs to an old attempt.
         try await fixture.queue.workers.finish(first, status: nil, error: "too late")
         #expect(try await state(fixture) == "https://hooks.example.com 2 due in 60 s")
     }

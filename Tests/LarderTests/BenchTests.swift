@@ -54,7 +54,7 @@ struct BenchTests {
             #expect((line.ratio == nil) == (line.against == nil), "\(line.name)")
             if let against = line.against { #expect(names.contains(against), "\(line.name)") }
         }
-        // One call for 10,000 URLs, a claim and a completion per hundred, and those of maintenance.
+        // One call for 10,000 URLs, a claim and a completion per hundred, and maintenance's calls.
         let commits = try #require(lines.first { $0.name == "commits_per_job" })
         #expect(commits.value > 0.01)
         #expect(try place.names == [])

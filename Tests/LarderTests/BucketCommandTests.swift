@@ -65,7 +65,7 @@ struct BucketCommandTests {
         #expect(fresh.code == 0, "\(fresh.text)\(fresh.errorText)")
     }
 
-    /// Stores a whole image, and one whose bytes are not those of its metadata; returns their names.
+    /// Stores a whole image, and one whose bytes do not match its metadata; returns their names.
     private func layTwo() async throws -> (whole: String, damaged: String) {
         let names = (whole: "0cc175b9c0f1b6a831c399e269772661", damaged: "92eb5ffee6ae2fec3ad71c777531578f")
         let place = "\(bucket)/images/default/"

@@ -241,7 +241,7 @@ struct CacheCommandTests {
         #expect(try names().contains("README.txt"))
     }
 
-    /// A file that nobody can open, not even root, under the name of the key `e`: a link to itself.
+    /// A file that no user can open, not even root, under the name of the key `e`: a link to itself.
     private func layUnreadable() throws -> String {
         let name = "e1671797c52e15f763380b45e841ec32"
         try FileManager.default.createSymbolicLink(

@@ -25,7 +25,7 @@ struct EndpointTests {
         }
     }
 
-    @Test func `the counters of metrics are those of the report, and promtool accepts the page`() async throws {
+    @Test func `the counters of metrics equal the report's, and promtool accepts the page`() async throws {
         let scene = try await Scene()
         let urls =
             try (0..<20).map { try scene.serve("plain.jpg", at: "/\($0).jpg") } + [scene.origin.url("/missing.jpg")]
@@ -68,10 +68,10 @@ struct EndpointTests {
         // The page that docs/metrics.md describes. Some families appear with what they count.
         _ = try await scene.sql("SELECT larder.queue_set('other')")
         #expect(try await scene.larder("enqueue", "--queue", "other", urls[0]).code == 0)
-        // Of another origin: those of a held one are soon no longer ready.
+        // Of another origin: jobs of a held origin are soon no longer ready.
         #expect(try await scene.larder("pause", "--origin", "http://held.example/").code == 0)
         let documented = try Document("docs/metrics.md").text
-        // Those of the last runs are only in the file that `larder status --metrics` writes.
+        // The families of the last runs are only in the file that `larder status --metrics` writes.
         let named = Set(documented.matches(of: /\| `((?:larder|process)_\w+)`/).map { String($0.1) })
             .filter { !$0.hasPrefix("larder_batch_last_run_") }
         func shown() async throws -> Set<String> {

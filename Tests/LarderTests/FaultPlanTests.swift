@@ -23,7 +23,7 @@ struct FaultPlanTests {
     }
 
     @Test(arguments: [5, 30, 90, 600] as [Double])
-    func `faults lie within the run and those of one group never overlap`(seconds: Double) {
+    func `faults lie within the run, and faults of one group never overlap`(seconds: Double) {
         for seed in 0..<50 as Range<UInt64> {
             let plan = FaultPlan(seed: seed, seconds: seconds, kinds: FaultKind.allCases)
             var free: [String: Double] = [:]

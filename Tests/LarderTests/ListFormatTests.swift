@@ -55,7 +55,7 @@ struct ListFormatTests {
         "2026-02-30T00:00:00Z", "2026-12-24T25:61:00Z", "2026-12-24T18:00:00Zoo", "2026-12-24T18:00:00", "2026-12-24",
         "2026-1-2T03:04:05Z", "12026-12-24T18:00:00Z", "2026-12-24T18:00:00+99:99", " 2026-12-24T18:00:00Z", "+1y",
     ])
-    func `a day or time that there is not, and text beside it, is no time`(text: String) {
+    func `a day or time that does not exist is no time, nor is one with other text`(text: String) {
         #expect(EnqueueRequest.Start(spelling: text) == nil)
     }
 

@@ -5,7 +5,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// A worker that lacks what every job needs beside one that does not.
+/// A worker that lacks what every job needs, and a sound one in the same fleet.
 @Suite(.timeLimit(.minutes(5)))
 struct LocalFaultTests {
     /// Whether a process may have a network of its own, without any route.

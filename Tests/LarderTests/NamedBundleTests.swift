@@ -75,7 +75,7 @@ struct NamedBundleTests {
         #expect(line["refused"] as? Int == 1, "\(export.text)")
         #expect(export.errorText.contains("naming \(library.naming): tiff: $: "), "\(export.errorText)")
         #expect(export.errorText.contains("give it a keySuffix"), "\(export.errorText)")
-        // Each file is that of its line in the manifest; the variant is the one that the job made first.
+        // Each file matches its line in the manifest; the variant is the one that the job made first.
         let verify = try await scene.larder(["cache", "verify", "--cache", bundle] + naming).run()
         #expect(verify.code == 0, "\(verify.text)")
         let name = try await digest(url + library.processor, library.digest, scene)

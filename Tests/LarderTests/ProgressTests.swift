@@ -99,7 +99,7 @@ struct ProgressTests {
         #expect(ProgressLine(done: 7, total: nil, unit: "files read").text(width: 80) == "7 files read")
     }
 
-    @Test func `the rate is that of the last seconds, not of the whole time`() {
+    @Test func `the rate is measured over the last seconds, not over the whole time`() {
         var rate = RecentRate()
         let start = ContinuousClock.now
         let first = rate.update(0, at: start)

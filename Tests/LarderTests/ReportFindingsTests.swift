@@ -6,7 +6,7 @@ import Testing
 @testable import Reports
 @testable import Terminal
 
-/// What a report says beside its counts; each form says the same.
+/// The findings of a report, in addition to its counts; each form says the same.
 @Suite(.timeLimit(.minutes(5)))
 struct ReportFindingsTests {
     private static func statistics(_ batch: String, in scene: Scene) async throws -> [String: Any] {

@@ -114,7 +114,7 @@ struct ShownBlockTests {
         return outcome.code == 0 ? "" : outcome.text + outcome.errorText
     }
 
-    /// A diagram of targets has those of Package.swift, one of states those of a job.
+    /// A diagram of targets has the targets of Package.swift, a diagram of states the states of a job.
     private func faults(ofDiagram text: String) throws -> String {
         let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         let nodes = lines.dropFirst().flatMap { line in

@@ -11,7 +11,7 @@ struct TerminalPageTests {
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    @Test func `screens, help and errors are those of the program`() async throws {
+    @Test func `the page shows the program's screens, help and errors`() async throws {
         let outcome = try await RunningCommand(
             "/usr/bin/env", ["python3", PackageRoot.path + "/scripts/screens", LarderCommand.executable],
             environment: ["PATH": "/usr/bin:/bin"]

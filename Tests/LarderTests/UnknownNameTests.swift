@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Names of queues, batches and schedules that do not exist; PipelineCommandTests has those of pipelines.
+/// Names of queues, batches and schedules that do not exist; PipelineCommandTests has unknown pipelines.
 @Suite(.timeLimit(.minutes(5)))
 struct UnknownNameTests {
     @Test func `an unknown queue is answered with the nearest name, the list, and how to create one`() async throws {

@@ -17,7 +17,7 @@ struct WorkConnectionTests {
         command.environment["LARDER_DATABASE_URL"] = url + "&application_name=counted"
         let worker = try command.start()
         #expect(try await reached { try await scene.sql("SELECT count(*) FROM larder_data.job_history") == "40" })
-        // Every kind of its calls has been made: the rarest is that of the schedules.
+        // Every kind of its calls has been made: the rarest is the call for schedules.
         let registered = "SELECT extract(epoch FROM now() - started_at) > 6 FROM larder.worker WHERE state = 'live'"
         #expect(try await reached { try await scene.sql(registered) == "t" })
         #expect(

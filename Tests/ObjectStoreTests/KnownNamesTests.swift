@@ -35,7 +35,7 @@ struct KnownNamesTests {
         #expect(known.lacks("c"))
     }
 
-    @Test func `names are listed again after ten minutes, and those of before answer meanwhile`() {
+    @Test func `names are listed again after ten minutes, and the old list answers meanwhile`() {
         var known = listed("a")
         #expect(known.begins(at: later - .seconds(1)) == false)
         #expect(known.begins(at: later) == true)

@@ -1,4 +1,4 @@
-/// A libjpeg that fails to read images of three widths, and to write those of two, for tests of a transcoder's
+/// A libjpeg that fails to read images of three widths, and to write images of two, for tests of a transcoder's
 /// children.
 ///
 /// The library is loaded before the real one and passes all other images on.

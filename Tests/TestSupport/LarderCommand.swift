@@ -53,7 +53,7 @@ public struct LarderCommand: Sendable {
         ["PATH", "HOME", "TMPDIR", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"].contains(name)
     }
 
-    /// The executable built together with these tests: it lies beside the test bundle.
+    /// The executable built together with these tests: it lies next to the test bundle.
     public static let executable: String = {
         var candidates: [String] = []
         let arguments = CommandLine.arguments

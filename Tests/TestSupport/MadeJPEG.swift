@@ -2,7 +2,7 @@
 public enum MadeJPEG {
     /// A JPEG that decodes without a warning.
     ///
-    /// Each coefficient beside the first takes 14 scans for each component, all that the format allows: of 7000 × 6000
+    /// Each coefficient after the first takes 14 scans for each component, all that the format allows: of 7000 × 6000
     /// pixels, with 63 coefficients of three components, 420 kB take minutes.
     ///
     /// - Parameters:

@@ -49,7 +49,7 @@ public enum MotoServer {
         (limits.idle, limits.connect, limits.total) = (.seconds(240), .seconds(240), .seconds(240))
         var request = FetchRequest("http://127.0.0.1:\(port)/\(path)")
         request.method = method
-        // libcurl's own type is that of a form, of which moto reads the fields and stores no bytes.
+        // libcurl's own type is a form's: moto reads a form's fields and stores no bytes.
         request.headers =
             [HeaderField("Content-Type", "application/octet-stream")]
             + metadata.map { HeaderField("x-amz-meta-" + $0.key, $0.value) }

@@ -5,7 +5,7 @@ import Glibc
 /// A TLS server with faulty HTTP/2 and correct HTTP/1.1, by Debian's Python; ends with its last reference.
 ///
 /// Over HTTP/2 it sends its settings and answers every request with the fault's frames. Over HTTP/1.1 the body is
-/// `fine`, that of `/count` the number of HTTP/2 connections so far.
+/// `fine`; the body of `/count` is the number of HTTP/2 connections so far.
 package final class BrokenHTTP2Server: Sendable {
     /// What a request over HTTP/2 gets.
     package enum Fault: String, Sendable, CaseIterable {

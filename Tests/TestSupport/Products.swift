@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// The programs built beside the tests.
+/// The programs built together with the tests.
 public enum Products {
     /// The directory that the running test bundle lies in.
     public static let directory: String = {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         let program = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let beside = URL(filePath: program).deletingLastPathComponent().path
+        let folder = URL(filePath: program).deletingLastPathComponent().path
         // Run by a helper of the toolchain, the bundle is its argument.
-        if FileManager.default.fileExists(atPath: beside + "/larder") { return beside }
+        if FileManager.default.fileExists(atPath: folder + "/larder") { return folder }
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? program
         return URL(filePath: bundle).deletingLastPathComponent().path
     }()

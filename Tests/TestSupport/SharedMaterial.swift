@@ -2,11 +2,11 @@ import Foundation
 
 /// The project's shared material, which is not part of the package: specifications, vectors and images.
 public enum SharedMaterial {
-    /// LARDER_SHARED, else `shared` beside the package root; nil where neither is a directory, and then one line says
+    /// LARDER_SHARED, else `shared` next to the package root; nil where neither is a directory, and then one line says
     /// so.
     public static let path: String? = {
-        let beside = URL(filePath: PackageRoot.path).deletingLastPathComponent().appending(path: "shared").path
-        let candidate = ProcessInfo.processInfo.environment["LARDER_SHARED"] ?? beside
+        let sibling = URL(filePath: PackageRoot.path).deletingLastPathComponent().appending(path: "shared").path
+        let candidate = ProcessInfo.processInfo.environment["LARDER_SHARED"] ?? sibling
         var isDirectory: ObjCBool = false
         if FileManager.default.fileExists(atPath: candidate, isDirectory: &isDirectory), isDirectory.boolValue {
             return candidate

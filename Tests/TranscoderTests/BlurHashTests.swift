@@ -10,8 +10,8 @@ struct BlurHashTests {
             width: width, height: height, bytes: colors.flatMap { ($0 + [255])[..<4].map { UInt8($0) } })
     }
 
-    /// The expected texts are those of the package blurhash 1.1.5 for Python.
-    @Test func `the text is that of another program`() {
+    /// The expected texts were made by the package blurhash 1.1.5 for Python.
+    @Test func `the text equals another program's`() {
         let wide = pixels(32, 24) { x, y in [x * 8 % 256, x * y % 256, (x ^ y) * 4 % 256] }
         #expect(BlurHash.text(wide) == "LxH1n+10v*V_m?WAkUg2eXg1g1f5")
         let high = pixels(24, 32) { x, y in [(x / 6 + y / 8) % 2 == 1 ? 255 : 0, y * 8 % 256, 200 - x * 8] }

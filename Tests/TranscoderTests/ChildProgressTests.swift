@@ -16,13 +16,13 @@ struct ChildProgressTests {
         return progress
     }
 
-    @Test func `a reply without outcomes has those of the messages before it`() {
+    @Test func `a reply without outcomes has the outcomes of the messages before it`() {
         let reply = progress.completed(ChildReply())
         #expect(reply.header == header)
         #expect(reply.outcomes.map { $0.error?.code } == [nil, .encode])
     }
 
-    @Test func `outcomes of a reply replace those of the messages before it`() {
+    @Test func `outcomes of a reply replace the outcomes of the messages before it`() {
         var last = ChildReply()
         last.outcomes = [.failed(TranscodeError(.memory, "")), .failed(TranscodeError(.memory, ""))]
         #expect(progress.completed(last).outcomes.map { $0.error?.code } == [.memory, .memory])

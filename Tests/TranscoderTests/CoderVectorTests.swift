@@ -25,7 +25,7 @@ struct CoderVectorTests {
         }
     }
 
-    @Test func `every row's frame duration is that of its raw value`() throws {
+    @Test func `every row's frame duration follows from its raw value`() throws {
         for row in try Fixtures.rows("coders.json", "frame_duration") {
             let raw = (row["raw"] as? NSNumber)?.doubleValue
             #expect(FrameTiming.duration(raw) == (row["expected"] as? NSNumber)?.doubleValue, "\(row)")
@@ -105,7 +105,7 @@ struct CoderVectorTests {
     }
 
     @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
-    func `a limit on bytes gives a file between those of the lowest and the highest quality`() async throws {
+    func `a limit on bytes gives a file between the lowest and the highest quality in size`() async throws {
         let output = try await harness.make(
             try shared("TestImageLarge.jpg"), #""keySuffix":"a","quality":1"#,
             #""keySuffix":"b","quality":100,"maxBytes":1048576"#, #""keySuffix":"c","quality":100"#)

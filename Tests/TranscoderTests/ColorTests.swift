@@ -77,7 +77,7 @@ struct ColorTests {
         #expect(isNear(try await drawn(png([55, 55, 55], gamma(100_000))), [128, 128, 128]))
         #expect(isNear(try await drawn(png([55], gamma(100_000))), [128, 128, 128]), "grey")
         #expect(isNear(try await drawn(png([100, 100, 100], gamma(55_556))), [119, 119, 119]), "1/1.8")
-        // 1/2.2 means sRGB, and so does a gamma beside the chunk `sRGB`.
+        // 1/2.2 means sRGB, and so does any gamma together with the chunk `sRGB`.
         #expect(try await drawn(png([55, 99, 7], gamma(45_455))) == [55, 99, 7, 255])
         let named = SyntheticImage.chunk("sRGB", [0])
         #expect(try await drawn(png([55, 99, 7], named + gamma(100_000))) == [55, 99, 7, 255])
@@ -136,7 +136,7 @@ struct ColorTests {
     }
 
     @Test(arguments: ["p3.avif", "p3.heic"])
-    func `a colour of Display P3 by code points becomes that of sRGB`(name: String) async throws {
+    func `a colour of Display P3 by code points becomes the same colour of sRGB`(name: String) async throws {
         let color = try await drawn(try Fixtures.image(name))
         #expect(isNear(color, [215, 93, 97], within: 3), "\(color)")
     }

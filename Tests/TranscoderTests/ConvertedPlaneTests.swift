@@ -175,7 +175,7 @@ struct ConvertedPlaneTests {
         for step in seed..<seed + 60 {
             var random = SeededRandom(step)
             let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
-            let corrupt = Mutation.random(of: file, beside: other, &random)
+            let corrupt = Mutation.random(of: file, splicing: other, &random)
             let one = try await planes.refusal(corrupt, small), two = try await libvips.refusal(corrupt, small)
             #expect(one?.code == two?.code, "\(step): \(String(describing: one)) \(String(describing: two))")
         }

@@ -32,7 +32,7 @@ struct DigestTests {
         #expect(found.perceptualHash.utf8.count == 16)
     }
 
-    @Test func `the dominant colour is the most frequent one, the average is that of all pixels`() async throws {
+    @Test func `the dominant colour is the most frequent one, the average covers all pixels`() async throws {
         let found = try await digest(
             SyntheticImage.png(60, 60) { x, _ in x < 40 ? [255, 0, 0, 255] : [0, 0, 255, 255] })
         #expect(found.dominantColor == "#ffff0000")
@@ -71,7 +71,7 @@ struct DigestTests {
         #""transform":[{"type":"resize","width":20,"height":60}]"#,
         #""format":"png","thumbnail":{"width":40,"height":40}"#,
     ])
-    func `a digest has the shape of the original, not that of a stretched variant`(variant: String) async throws {
+    func `a digest has the shape of the original, not of a stretched variant`(variant: String) async throws {
         let photo = SyntheticImage.png(120, 160) { x, y in [UInt8(x), UInt8(y), UInt8(x < 60 ? 200 : 20), 255] }
         let found = try await digest(photo, variant)
         // Three frequencies across and four down.

@@ -5,7 +5,7 @@ import Testing
 @testable import Codecs
 @testable import Transcoder
 
-/// What is drawn and what is copied. Lines are those of SDWebImage 5.21.5.
+/// Drawn and copied variants. Line numbers refer to SDWebImage 5.21.5.
 @Suite(.timeLimit(.minutes(5)))
 struct DrawnVariantTests {
     private let harness = PictureHarness { $0.formats.formUnion(ImageFormat.acceptedOnRequest) }

@@ -37,7 +37,7 @@ struct EncoderOptionsTests {
     }
 
     @Test(arguments: [("4:2:0", 95, UInt8(0x22)), ("4:4:4", 60, 0x11)])
-    func `chromaSubsampling of a JPEG is that of the file, at any quality`(
+    func `the file has the chromaSubsampling asked of a JPEG, at any quality`(
         text: String, quality: Int, sampling: UInt8
     ) async throws {
         for file in try await files("jpeg", #"{"chromaSubsampling":"\#(text)"},"quality":\#(quality)"#) {

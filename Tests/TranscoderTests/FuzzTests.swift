@@ -17,7 +17,7 @@ struct FuzzTests {
         "still.heic", "still.avif", "premultiplied.avif", "animated.avif", "animated-alpha.avif", "p3.heic",
     ]
 
-    /// What is drawn of each file beside a plain JPEG. Half of it uses planes where the image has some.
+    /// The variants made of each file and of a plain JPEG. Half of it uses planes where the image has some.
     private static let variants = [
         #""keySuffix":"x","format":"webp""#,
         #""thumbnail":{"width":20,"height":20},"format":"png""#,
@@ -87,7 +87,7 @@ struct FuzzTests {
     {
         var random = SeededRandom(number)
         let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
-        let damaged = Mutation.random(of: file, beside: other, &random)
+        let damaged = Mutation.random(of: file, splicing: other, &random)
         let bytes = number % 3 == 0 ? Mutation.repairingChecksums(of: damaged) : damaged
         do {
             let plain = #""thumbnail":{"width":30,"height":30},"format":"jpeg""#

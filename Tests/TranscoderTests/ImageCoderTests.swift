@@ -102,7 +102,7 @@ struct ImageCoderTests {
         #expect(error?.message.contains("'absent'") == true)
     }
 
-    @Test func `the header and the plan of an image are those of the picture`() async throws {
+    @Test func `the header and the plan of an image describe the coder's picture`() async throws {
         let harness = Self.harness(try Self.rest())
         let source = try ScratchFile(Self.file(Self.pam(3, 2, depth: 1, [1, 2, 3, 4, 5, 6])))
         #expect(try await harness.pool.probe(source.descriptor).storedSize == PixelSize(width: 3, height: 2))

@@ -54,7 +54,7 @@ struct LibvipsTests {
         try #require(outcome.code == 0, "\(program): \(String(decoding: outcome.errors, as: UTF8.self))")
     }
 
-    @Test func `200 resized images differ from those of libvips' program by at most one level`() async throws {
+    @Test func `200 resized images differ from the images of libvips' program by at most one level`() async throws {
         let directory = try TemporaryDirectory()
         try await run("/usr/bin/python3", ["-", directory.path], input: Self.maker)
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()

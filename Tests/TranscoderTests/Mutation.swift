@@ -17,8 +17,8 @@ struct SeededRandom: RandomNumberGenerator {
 
 /// Corrupts files.
 enum Mutation {
-    /// One to three of: flips bits, sets bytes, removes a part, truncates, joins two files.
-    static func random(of file: [UInt8], beside other: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
+    /// One to three of: flips bits, sets bytes, removes a part, truncates, joins the end of another file.
+    static func random(of file: [UInt8], splicing other: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var bytes = file
         for _ in 0..<Int.random(in: 1...3, using: &random) where bytes.count > 4 {
             let place = Int.random(in: 0..<bytes.count, using: &random)

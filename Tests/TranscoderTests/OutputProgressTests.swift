@@ -43,7 +43,7 @@ struct OutputProgressTests {
         for time in same.outputTimes { #expect(time > border) }
     }
 
-    @Test func `the time of an output has that of what it starts from, until that is drawn`() throws {
+    @Test func `the time of an output includes its source output's time, until the source is drawn`() throws {
         let plan = try plan(box(2000), box(200))
         var progress = plan.progress
         #expect(progress.drawings(for: 1) == [0, 1])
@@ -98,7 +98,7 @@ struct OutputProgressTests {
         #expect(progress.drawings(for: 1) == [1])
     }
 
-    @Test func `the most memory is that of what is held at once`() throws {
+    @Test func `the most memory is the sum of everything held at once`() throws {
         let bytes = [
             OutputBytes(pixels: 1000, steps: 30, encoder: 500), OutputBytes(pixels: 200, steps: 20, encoder: 100),
             OutputBytes(pixels: 10, steps: 5, encoder: 9),

@@ -123,7 +123,7 @@ struct PathDistanceTests {
     }
 
     @Test(arguments: 0..<4)
-    func `pixels made of planes are as close to the exact result as those of libvips`(part: Int) async throws {
+    func `pixels made of planes are as close to the exact result as libvips' pixels`(part: Int) async throws {
         try await compare(part, isConverted: part % 2 == 0, output: "png")
     }
 

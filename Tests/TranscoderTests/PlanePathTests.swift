@@ -185,7 +185,7 @@ struct PlanePathTests {
         for step in seed..<seed + 40 {
             var random = SeededRandom(step)
             let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
-            let corrupt = Mutation.random(of: file, beside: other, &random)
+            let corrupt = Mutation.random(of: file, splicing: other, &random)
             let variant = #""thumbnail":{"width":30,"height":30},"format":"jpeg""#
             let one = try await planes.refusal(corrupt, variant), two = try await libvips.refusal(corrupt, variant)
             #expect(one?.code == two?.code, "\(step): \(String(describing: one)) \(String(describing: two))")

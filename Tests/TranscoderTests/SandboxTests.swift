@@ -174,7 +174,7 @@ struct SandboxTests {
             return try await group.reduce(into: [TranscodeError.Code?]()) { $0.append($1) }
         }
         #expect(cancelled.allSatisfy { $0 == nil || $0 == .cancelled })
-        #expect(try await harness.refusal(large, variant) == nil, "nothing is held back")
+        #expect(try await harness.refusal(large, variant) == nil, "no place stays taken")
     }
 
     @Test func `no corrupt message crashes a reader`() throws {
@@ -188,7 +188,7 @@ struct SandboxTests {
         let answer = ChildMessage(number: 1, content: .reply(reply))
         for sample in [try setup.message(), try request.message(), try answer.message()] {
             for _ in 0..<300 {
-                let bytes = Mutation.random(of: sample, beside: sample, &random)
+                let bytes = Mutation.random(of: sample, splicing: sample, &random)
                 _ = try? ChildSetup(message: bytes)
                 _ = try? ChildRequest(message: bytes)
                 _ = try? ChildMessage(message: bytes)

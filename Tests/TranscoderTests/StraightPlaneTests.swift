@@ -91,7 +91,7 @@ struct StraightPlaneTests {
         }
     }
 
-    @Test func `a transparent image that is not shrunk keeps every pixel, beside one that is`() async throws {
+    @Test func `a transparent image not shrunk keeps every pixel, even if another variant is shrunk`() async throws {
         let size = PixelSize(width: 60, height: 50), file = png(size)
         let variants = [#""keySuffix":"x","format":"png""#, #""thumbnail":{"width":20,"height":20},"format":"png""#]
         let source = try ScratchFile(file)

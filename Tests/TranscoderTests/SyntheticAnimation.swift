@@ -41,7 +41,7 @@ struct SyntheticAnimation {
     var hidden: [UInt8]?
     /// By default the number of frames.
     var declared: Int?
-    /// The sequence number of each chunk is that of its place, this place excepted.
+    /// The place whose chunk has a wrong sequence number; every other chunk has its place's number.
     var wrongNumber: Int?
 
     /// The frame whose pixels do not decompress.

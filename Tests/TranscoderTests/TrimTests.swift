@@ -74,7 +74,7 @@ struct TrimTests {
         #expect(sample.pixel(0, 0) == [7, 8, 9, 255])
     }
 
-    @Test func `the box is that of libvips' program`() async throws {
+    @Test func `the box equals the box of libvips' program`() async throws {
         let directory = try TemporaryDirectory()
         for seed in 1...6 {
             // Blocks of noise in a border, and single pixels, which do not count.
@@ -98,7 +98,7 @@ struct TrimTests {
         }
     }
 
-    @Test func `sizes are those of what is left`() async throws {
+    @Test func `sizes refer to the trimmed image`() async throws {
         let output = try await harness.make(
             framed, #""trim":{},"thumbnail":{"width":15,"height":15}"#,
             #""trim":{},"transform":[{"type":"resize","width":10,"height":10,"scaleMode":"aspectFill"}]"#,
@@ -151,7 +151,7 @@ struct TrimTests {
         }
     }
 
-    @Test func `trimmed variants are the same alone and beside others`() async throws {
+    @Test func `trimmed variants are the same alone and together with others`() async throws {
         let variants = [
             #""trim":{},"thumbnail":{"width":20,"height":20},"format":"png""#,
             #""trim":{},"transform":[{"type":"blur","radius":2},{"type":"sharpen"}],"format":"png""#,
@@ -207,20 +207,20 @@ struct TrimTests {
         #expect(try output.made(1).width == 20 || output.made(1).height == 20)
     }
 
-    @Test func `the digest is that of the whole image`() async throws {
+    @Test func `the digest describes the whole image`() async throws {
         let trimmed = #""trim":{},"thumbnail":{"width":48,"height":48},"format":"png""#
         let whole = try await harness.make(framed, #""keySuffix":"x""#).report.digest
         let output = try await harness.make(framed, trimmed)
         #expect(whole != nil)
         #expect(output.report.digest == whole)
-        let beside = try await harness.make(framed, #""thumbnail":{"width":48,"height":48}"#, trimmed).report.digest
-        #expect(beside?.dominantColor == whole?.dominantColor)
+        let both = try await harness.make(framed, #""thumbnail":{"width":48,"height":48}"#, trimmed).report.digest
+        #expect(both?.dominantColor == whole?.dominantColor)
         let part = try await harness.make(output.files[0], #""keySuffix":"x""#).report.digest
         #expect(part?.thumbHash != whole?.thumbHash)
         #expect(part?.dominantColor != whole?.dominantColor)
     }
 
-    @Test func `a JPEG is cut by both paths, beside variants by planes`() async throws {
+    @Test func `a JPEG is cut by both paths, also when other variants use planes`() async throws {
         let jpeg = try await harness.make(framed, #""format":"jpeg","quality":95"#).files[0]
         let variants = (#""trim":{"threshold":40},"format":"png""#, #""thumbnail":{"width":20,"height":20}"#)
         let planes = try await harness.make(jpeg, variants.0, variants.1)

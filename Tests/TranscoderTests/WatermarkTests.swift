@@ -43,7 +43,7 @@ struct WatermarkTests {
         }
     }
 
-    @Test func `opacity and scale are those of the variant, and lengths are points`() async throws {
+    @Test func `opacity and scale follow the variant, and lengths are points`() async throws {
         let faint = try await marked(#","opacity":0.5,"position":"topLeft""#)
         #expect(isClose(faint.pixel(2, 2), [100, 50, 153, 255], within: 1))
         let large = try await marked(#","scale":0.4,"position":"topLeft","margin":5"#, scale: 2)

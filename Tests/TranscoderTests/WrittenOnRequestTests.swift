@@ -59,7 +59,7 @@ struct WrittenOnRequestTests {
         ("jxl", #","quality":1"#, "Q=5,effort=5"), ("tiff", "", "compression=lzw,predictor=horizontal"),
         ("tiff", #","encode":{"compression":"deflate"}"#, "compression=deflate,predictor=horizontal"),
     ])
-    func `the pixels are those of libvips' program with the same settings`(
+    func `the pixels equal libvips' pixels with the same settings`(
         format: String, fields: String, options: String
     ) async throws {
         let directory = try TemporaryDirectory(), image = photo(160, 120)

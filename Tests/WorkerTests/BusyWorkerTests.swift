@@ -55,7 +55,7 @@ struct BusyWorkerTests {
         try result.get()
     }
 
-    @Test func `a worker that holds jobs runs those of a worker whose lease has ended`() async throws {
+    @Test func `a worker that holds jobs also runs the jobs of a worker whose lease has ended`() async throws {
         let other = PostgresJobQueue(.init(databaseURL: database.url))
         let dead = try await other.workers.start(
             WorkerDescription(name: "dead", host: "test", processID: 2, version: "test", slots: 1))

@@ -395,7 +395,7 @@ import Testing
     @Test func `a drain whose first jobs all fail for its options ends, and returns them`() throws {
         var state = WorkerState(.init(slots: 1, end: .drained))
         for id in 1..<SettingsGuard.limit {
-            #expect(state.nextClaimAction(at: start) == "claim 1", "a result that is held back takes no slot")
+            #expect(state.nextClaimAction(at: start) == "claim 1", "a result that is not yet sent takes no slot")
             state.claimed(1, of: 1, at: start)
             _ = state.ended(refused(Int64(id)), at: start)
             #expect(state.nextCompletionAction(at: start) == "wait")

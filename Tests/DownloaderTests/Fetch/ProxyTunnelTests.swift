@@ -75,7 +75,7 @@ struct ProxyTunnelTests {
         #expect(proxy.requests.map(\.target) == [target])
     }
 
-    @Test func `the certificate must be that of the origin`() async throws {
+    @Test func `the certificate must belong to the origin`() async throws {
         open()
         // The certificate is for 127.0.0.1 and localhost, not for this name.
         #expect(await (try downloader()).failure(url("/a"))?.row == "NSURLErrorDomain -1202")

@@ -159,7 +159,7 @@ struct SlowFileTests {
         }
     }
 
-    @Test func `the failure of the last write is that of the download`() async throws {
+    @Test func `a failure of the last write fails the download`() async throws {
         let server = try OriginServer(["/x": .body(noise(1000)), "/long": .body(body)])
         let downloader = ImageDownloader(for: server, limits: longLimits)
         let full = open("/dev/full", O_WRONLY | O_CLOEXEC)

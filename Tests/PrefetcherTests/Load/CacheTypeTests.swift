@@ -6,7 +6,7 @@ import Testing
 
 @testable import Prefetcher
 
-/// The cache types of a load. Lines are those of SDWebImage 5.21.5.
+/// The cache types of a load. Line numbers refer to SDWebImage 5.21.5.
 @Suite(.timeLimit(.minutes(5)))
 struct CacheTypeTests {
     private let harness: ManagerHarness

@@ -68,7 +68,7 @@ struct StoreFlowTests {
         #expect(try harness.cache.modification(of: url) == before)
     }
 
-    @Test func `the context's thumbnail is stored under its own key beside the original`() async throws {
+    @Test func `the context's thumbnail is stored under its own key, next to the original`() async throws {
         var request = LoadRequest(url: url)
         request.context = try LoadContext(json: #"{"imageThumbnailPixelSize":{"width":16,"height":16}}"#.utf8)
         let report = try await manager.load(request)

@@ -32,7 +32,7 @@ struct StoreThreadsTests {
     }
 }
 
-/// A directory whose first commit ends after the second one, which is that of another load, has begun.
+/// A directory whose first commit ends after another load's commit, the second one, has begun.
 private struct WaitingStore: ImageStore {
     private let store: DirectoryStore
     private let commits = CallCount()
