@@ -73,7 +73,7 @@ chaos: setup ## CHAOS_SECONDS of faults under load in the built program (CHAOS_S
 sanitize: setup ## run ThreadSanitizer, AddressSanitizer and UBSan on what they can check
 	@scripts/sanitize
 
-soak: setup ## STEPS random steps of the queue beside its model (SEED: the first seed)
+soak: setup ## STEPS random steps of the queue, compared with its model (SEED: the first seed)
 	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/test \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter RandomTests
 
