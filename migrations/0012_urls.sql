@@ -1,4 +1,4 @@
--- What an enqueue checks and finds for its URLs: their origins, keys and faults, and its other arguments.
+-- Checks of an enqueue: its URLs' origins, keys and faults, and its other arguments.
 
 -- Identity of a live job: url_hash, then the id of the pipeline.
 CREATE FUNCTION larder_data.job_key(url text, pipeline_id int) RETURNS bytea

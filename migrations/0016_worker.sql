@@ -76,7 +76,7 @@ FROM larder_data.claim_lock l, LATERAL (
 -- The workers of the last day are many where each run of cron is one.
 CREATE VIEW larder_data.live_worker AS SELECT * FROM larder_data.current_worker w WHERE NOT w.has_ended;
 
--- What live workers hold, read by worker: the dead rows of claims before its oldest one are not.
+-- Jobs of live workers, read by worker: the dead rows of claims before its oldest claim are not read.
 CREATE VIEW larder_data.live_claim AS
 SELECT r.* FROM larder_data.live_worker w, LATERAL (
     SELECT * FROM larder_data.running x WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim OFFSET 0) AS r;

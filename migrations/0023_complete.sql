@@ -34,7 +34,7 @@ CREATE TYPE larder_data.result AS (
 
 CREATE FUNCTION larder_data.read_results(results json) RETURNS SETOF larder_data.result
 LANGUAGE sql STABLE BEGIN ATOMIC
-    -- What is missing is 0 in the four that are added up.
+    -- Missing values are 0 in the four columns that are added up.
     SELECT * FROM json_populate_recordset(
         ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
             NULL, NULL, NULL, NULL, NULL)::larder_data.result, results);

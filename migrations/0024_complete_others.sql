@@ -21,7 +21,7 @@ LANGUAGE sql AS $$
         until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)),
             (SELECT s.block_cap FROM larder_data.settings s))),
         last_at = now(), fails = x.fails + 1, (code, http_status, worker_limit, domain, message) = (
-            -- What an operator said about the URL stays.
+            -- An operator's entry for the URL keeps its reason.
             SELECT o.code, o.http_status, o.worker_limit, o.domain, o.message
             FROM (VALUES (true, x.code, x.http_status, x.worker_limit, x.domain, x.message),
                 (false, excluded.code, excluded.http_status, excluded.worker_limit, excluded.domain, excluded.message))
@@ -29,7 +29,7 @@ LANGUAGE sql AS $$
             WHERE o.is_operator = coalesce(x.operator_until > now(), false))
 $$;
 
--- What becomes of jobs that did not succeed, by retry_rule. The delay has full jitter over base * 4^attempt. The jobs'
+-- Decides about jobs that did not succeed, by retry_rule. The delay has full jitter over base * 4^attempt. The jobs'
 -- rows are locked by the caller.
 CREATE FUNCTION larder_data.decide(worker bigint, given larder_data.result[]) RETURNS larder_data.decision[]
 LANGUAGE plpgsql AS $$

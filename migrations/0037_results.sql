@@ -1,4 +1,4 @@
--- What became of URLs: records, stored files, failures, what waits, and the answer per URL.
+-- Results of URLs: records, stored files, failures, waiting jobs, and the answer per URL.
 --
 -- A producer sees the rows of its own batches, an operator all, see larder_data.reads_all().
 

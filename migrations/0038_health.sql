@@ -206,7 +206,7 @@ UNION ALL SELECT 'info', 'the blocklist is large', format('about %s URLs', c.rel
     'see larder.blocklist; larder.unblock_url() removes a URL'
 FROM pg_catalog.pg_class c WHERE c.oid = 'larder_data.blocklist'::regclass AND c.reltuples > 1000000;
 
--- What keeps vacuum from removing the rows that claims leave behind, and history.
+-- Sessions, slots and settings that stop vacuum from removing dead rows of claims and history.
 CREATE VIEW larder_data.health_of_tables AS
 SELECT 'warning' AS severity, CASE WHEN h.is_standby THEN 'a standby''s feedback holds vacuum back'
         ELSE 'a transaction holds vacuum back' END AS what,

@@ -1,7 +1,7 @@
--- What the dashboard needs of the database.
+-- Tables and functions of the dashboard.
 --
--- What operators change through it is recorded with the name that a proxy gives its
--- user. Changes by command and SQL are in the log of the database (log_statement = 'mod').
+-- An operator's change through the dashboard is recorded with the user's name that a proxy
+-- gives. Changes by command and SQL are in the log of the database (log_statement = 'mod').
 
 CREATE TABLE larder_data.action (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -38,7 +38,7 @@ COMMENT ON VIEW larder.action IS
     'What was changed through the dashboard in the last 90 days: by whom (actor, else the login), what, and why it '
     'failed. ORDER BY action DESC.';
 
--- What the dashboard reads of history. Each function reads an index from one place on, a bounded number of its entries.
+-- The dashboard's queries of history. Each function reads an index from one place on, a bounded number of its entries.
 -- Their plans are kept, because planning for all partitions of history takes longer than reading; the settings keep the
 -- planner from sorting what an index has in order, which it may prefer for a plan that is made without the limits.
 

@@ -1,4 +1,4 @@
-// What a process gives up before it reads data that it does not trust.
+// Drops a process's privileges before it reads data that it does not trust.
 #define _GNU_SOURCE
 #include "CLinux.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/// What a client may leave unread.
+/// Bytes that a client may leave unread.
 static const size_t most = 1 << 20;
 
 struct larder_http_stream {

@@ -20,7 +20,7 @@ static inline void larder_drop(VipsOperation *operation) {
     g_object_unref(operation);
 }
 
-/// What of a file is an error: that it is truncated, and a wrong checksum of a PNG. libvips before 8.15.3 checks those
+/// A truncated file is an error, and so is a wrong checksum of a PNG. libvips before 8.15.3 checks the checksums
 /// at the lower level, later versions at the higher one.
 static inline VipsFailOn larder_fail_on(const char *loader) {
     int version = vips_version(0) * 10000 + vips_version(1) * 100 + vips_version(2);

@@ -10,7 +10,7 @@ package struct CommandTable: Sendable {
     package let version: String
     /// What the program does, after its name in the help.
     package let summary: String
-    /// What the man page of the program says that it does; a short one, and a sentence.
+    /// The description in the program's man page: a short one, and a sentence.
     package let description: (short: String, long: String)
     package let groups: [Group]
     package let all: [Command]
@@ -84,7 +84,7 @@ package struct CommandTable: Sendable {
             .filter { text.starts(with: $0.1.words) }.max { $0.1.words.count < $1.1.words.count }
     }
 
-    /// What is wrong with a word that is not a command.
+    /// The error message for a word that is not a command.
     package func unknown(_ word: String) -> String {
         "'\(word)' is not a command" + NearestWord.question(word, among: all.map { $0.words[0] } + ["help", "version"])
     }

@@ -32,7 +32,7 @@ package final class ThreadPool: Sendable {
         case end
     }
 
-    /// What the threads hold: the pool itself can be released, which ends them.
+    /// The state that the threads hold: the pool itself can be released, which ends them.
     private let state = ConditionLock(State())
 
     /// Starts `threads` threads called `name`.

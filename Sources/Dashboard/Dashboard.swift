@@ -66,7 +66,7 @@ package struct Dashboard: Sendable {
     }
 
     private func unguarded(_ request: HTTPRequest) async -> HTTPAnswer {
-        // What a browser loads before a user can give the token; it contains no data.
+        // The files that a browser loads before a user can give the token; they contain no data.
         if let file = DashboardFile.all[request.path] { return request.isReading ? file : .wrongMethod }
         if request.path == "/livez" { return HTTPAnswer(body: Array("alive\n".utf8)) }
         do {

@@ -29,7 +29,7 @@ struct DashboardRoute: Sendable {
     /// The name of a change in the record of actions, `batches/pause`.
     var verb: String { path.replacing("{id}/", with: "") }
 
-    /// What a change is about: the number in the path, or the first field of the body; a URL without its password and
+    /// The target of a change: the number in the path, or the first field of the body; a URL without its password and
     /// signature.
     func target(of call: DashboardCall) throws(CommandError) -> String {
         guard call.number == 0 else { return "\(call.number)" }

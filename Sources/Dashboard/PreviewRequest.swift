@@ -3,7 +3,7 @@ import FoundationEssentials
 import ImageModel
 import Terminal
 
-/// What a preview is asked for: variants of the image of a URL, or of a file that the request contains.
+/// A request for a preview: variants of the image of a URL, or of a file that the request contains.
 struct PreviewRequest: Sendable {
     enum Source: Sendable {
         case url(CacheKey)

@@ -8,7 +8,7 @@ package final class HTTPEndpoint: Sendable {
     /// Called on the thread of the server; it must not block, and may send the reply later.
     package typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
 
-    /// What a request carries; others are dropped.
+    /// Headers and arguments passed on with a request; others are dropped.
     package static let headers = [
         "host", "origin", "authorization", "content-type", "range", "if-range", "if-none-match",
     ]

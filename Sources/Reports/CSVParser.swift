@@ -2,7 +2,7 @@ import CCSV
 
 /// libcsv, fed with one line at a time.
 package struct CSVParser: ~Copyable {
-    /// What the callbacks fill.
+    /// The record that the callbacks fill.
     private final class Record {
         var fields: [String] = []
         var isComplete = false

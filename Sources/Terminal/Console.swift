@@ -134,8 +134,8 @@ package enum Console {
 
 /// Writes JSON as one line with sorted keys and unescaped slashes.
 ///
-/// What `PrintableText` shows as its code is written as an escape, `\u202e`, so that it does nothing on a terminal and
-/// ends no line. Its value is the same.
+/// A character that `PrintableText` shows as its code is written as an escape, `\u202e`, so that it does nothing on a
+/// terminal and ends no line. Its value is the same.
 package enum JSONLine {
     package static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

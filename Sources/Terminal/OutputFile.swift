@@ -51,7 +51,7 @@ package final class OutputFile {
         }
     }
 
-    /// What the links of a path lead to; the last may lead to what does not exist yet.
+    /// The file that the links of a path lead to; it may not exist yet.
     private static func target(of given: String) throws(CommandError) -> String {
         var path = given
         // As many links as the kernel follows.

@@ -61,7 +61,7 @@ package struct ProgressLine: Equatable {
     private func counts(bar width: Int) -> String {
         let name = unit.isEmpty ? "" : " \(unit)"
         guard let total else { return "\(done)\(name)" }
-        // What was added meanwhile extends the total.
+        // Items added meanwhile extend the total.
         let all = max(total, done)
         let share = "\(all == 0 ? 100 : done * 100 / all)% \(done)/\(all)\(name)"
         guard width > 0 else { return share }

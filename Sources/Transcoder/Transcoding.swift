@@ -1,4 +1,4 @@
-/// What makes the variants of images: a `TranscoderPool`, or what takes its place.
+/// Makes the variants of images: a `TranscoderPool`, or a replacement.
 public protocol Transcoding: Sendable {
     /// The most images at a time.
     var count: Int { get }

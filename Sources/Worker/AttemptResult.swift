@@ -9,7 +9,7 @@ struct AttemptResult: Sendable {
     var outcome: Outcome
     /// When set, the job returns to the queue after this time with its attempt refunded, and no outcome is recorded.
     var delay: Duration?
-    /// What the worker lacks, so that it could not run the job, and which profile if only one is concerned; nil for
+    /// The worker's own fault, why it could not run the job, with the profile if it concerns only one; nil for
     /// every other result.
     let fault: FailureReason?
     private let load: LoadReport?

@@ -30,7 +30,7 @@ struct SettingsGuard: Sendable {
     mutating func add(_ result: AttemptResult) -> Verdict {
         guard !isOver else { return .recorded([result]) }
         guard let failure = result.refusedBySettings else {
-            // What the blocklist or a pause answered shows nothing.
+            // Answers of the blocklist or of a pause do not show whether the settings are right.
             guard result.showsHealth || result.isSuccess else { return .recorded([result]) }
             isOver = true
             return .recorded(take() + [result])

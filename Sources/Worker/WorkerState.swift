@@ -125,7 +125,7 @@ struct WorkerState: Sendable {
     private var claimAt: Instant?
     private var emptyClaims = 0
     private var mustCheckEnd = false
-    /// What the worker lacks; nil while it lacks nothing.
+    /// The fault that lets the worker run no job; nil without one.
     private var fault: FailureReason?
     /// Attempts in a row that ended with the fault, and when the next job may be claimed.
     private var faults = 0

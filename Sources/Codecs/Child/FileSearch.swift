@@ -6,7 +6,7 @@ internal import Transcoder
 ///
 /// When the time is over, or would be after one more attempt, the best file found so far counts.
 struct FileSearch {
-    /// What an output is written as.
+    /// The file of an output, and how it was encoded.
     struct Found {
         let file: EncodedFile
         let encoding: Encoding

@@ -3,17 +3,17 @@ private import Glibc
 internal import ImageModel
 internal import Transcoder
 
-/// What a child may do: nothing but compute, and use the descriptors that it is given.
+/// The sandbox of a child: it may only compute, and use the descriptors that it is given.
 ///
 /// Move-only: the single owner of the descriptor through which the child reads its own status when it can no longer
 /// open files.
 struct Sandbox: ~Copyable {
-    /// What the kernel denies; nil before `enter`.
+    /// The level that the kernel enforces; nil before `enter`.
     private(set) var level: SandboxLevel?
     private let status: Int32
     /// The address space of the idle child, before any image.
     private let idle: UInt64
-    /// What the process held when `readMemory` read it.
+    /// The process's memory when `readMemory` last ran.
     private var memory: larder_memory
     /// The most that may be mapped.
     private var end: UInt64 = .max
@@ -81,7 +81,7 @@ struct Sandbox: ~Copyable {
         let deniesFiles = larder_deny_files(nil, 0) == 0
         let filtersCalls = larder_filter_system_calls(socket) == 0
         level = SandboxLevel(filtersCalls: filtersCalls, deniesFiles: deniesFiles)
-        // What the libraries took to start is not the first image's.
+        // The memory of the libraries' start does not count for the first image.
         readMemory()
         return true
     }

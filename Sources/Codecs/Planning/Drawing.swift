@@ -152,7 +152,7 @@ struct Drawing: Sendable, Hashable {
 
     private mutating func resize(_ box: PointSize, mode: Transform.ScaleMode, _ placement: Transform.Placement) {
         let canvas = Geometry.canvas(width: box.width, height: box.height, scale: scale)
-        // What is left of an image without its border may have any shape: transparent margins, or four times the canvas.
+        // A trimmed image may have any shape, so count transparent margins, or four times the canvas.
         if trimming != nil {
             hasAlpha = hasAlpha || mode == .aspectFit
             largest = max(largest, canvas.area * (mode == .aspectFill ? 4 : 1))

@@ -147,7 +147,7 @@ enum Geometry {
         return (min(max(0, pixels(start.rounded())), side - whole), whole)
     }
 
-    /// What margins leave of an image; nil when that is no pixel.
+    /// The size of an image inside its margins; nil when no pixel is left.
     static func space(on image: PixelSize, margin: Int) -> PixelSize? {
         let space = PixelSize(width: image.width - 2 * margin, height: image.height - 2 * margin)
         return space.width > 0 && space.height > 0 ? space : nil

@@ -40,7 +40,7 @@ struct PlanCost {
         self.outputs = costs
     }
 
-    /// What decoding a frame costs however small it is.
+    /// The least time to decode a frame, however small it is.
     private static let frameNanoseconds = 100_000.0
 
     /// The cost with libvips.
@@ -68,7 +68,7 @@ struct PlanCost {
                 drawing: output.nanoseconds(of: output.steps[...]) * count,
                 encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count + perFrame)
         } bytes: { output in
-            // What is left without a border is a part of the decoded image, and not copied.
+            // A trimmed image is a part of the decoded image, and not copied.
             OutputBytes(
                 pixels: output.drawing.size.area * 4 * (output.encoding.isAnimated ? frames : 1),
                 steps: output.drawing.largest * (output.steps.count > 1 ? 24 : 4), encoder: output.encoderBytes,

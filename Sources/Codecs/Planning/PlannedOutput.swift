@@ -150,7 +150,7 @@ struct PlannedOutput: Sendable, Hashable {
 }
 
 extension Variant {
-    /// What is drawn for the variant; nil when it is a copy of the original's bytes.
+    /// The drawing of the variant; nil when it is a copy of the original's bytes.
     ///
     /// Source: SDWebImage 5.21.5, `callTransformProcessForOperation:` of `SDWebImageManager`, and `storeImage:` of
     /// `SDImageCache`. A `format` is Larder's own: what it names is drawn.

@@ -17,7 +17,7 @@ struct Trimming: Sendable, Hashable {
         self.limits = limits
     }
 
-    /// What is drawn of the part that is left.
+    /// The drawing of the part inside the border.
     ///
     /// - Parameter size: of the upright part.
     /// - Throws: `TranscodeError` 401 when a transformer has no result.

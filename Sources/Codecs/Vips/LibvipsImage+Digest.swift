@@ -9,7 +9,7 @@ extension LibvipsImage {
     /// A digest of the image, which is in memory.
     func digest(_ header: SourceHeader) throws(CodecFailure) -> ImageDigest {
         let box = Variant.Thumbnail(width: 256, height: 256)
-        // What is in memory already is not copied.
+        // An image that is already in memory is not copied.
         let image =
             size.area > Self.maxDigestPixels
             ? try drawn(.scale(Geometry.fitted(size, into: box) ?? size)).inMemory() : try inMemory()

@@ -8,11 +8,11 @@ struct VipsCodec: Sendable {
     var loadOptions: @Sendable (_ shrink: Int, _ frames: Int) -> String = { _, _ in "" }
     /// The class of a parser that is blocked unless the format is accepted.
     var blockedParser: String?
-    /// What the file says about its colours besides a profile, which libvips does not read.
+    /// Reads the file's colour description other than a profile, which libvips does not read.
     var color: (@Sendable (UnsafeRawBufferPointer) -> ColorDescription.Source?)?
-    /// What a profile that the codec made means, where it would be drawn wrongly.
+    /// The meaning of a profile that the codec made, where it would be drawn wrongly.
     var namedColor: (@Sendable ([UInt8]) -> ColorDescription?)?
-    /// What must change in a file before libvips reads it.
+    /// The edits that a file needs before libvips reads it.
     var repair: (@Sendable (UnsafeRawBufferPointer) -> [FileEdit])?
     /// Whether libvips counts the first play, which the file does not.
     var addsFirstPlay = false

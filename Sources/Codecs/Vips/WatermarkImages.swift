@@ -9,7 +9,7 @@ final class WatermarkImages {
 
     /// The most pixels of a watermark.
     static let maxPixels = 4_000_000
-    /// What a decoded one takes at most, with its copy at another size.
+    /// Most bytes of a decoded watermark, with its copy at another size.
     static let maxBytes = maxPixels * 8
 
     /// - Parameter files: open descriptors by name; the caller keeps them.

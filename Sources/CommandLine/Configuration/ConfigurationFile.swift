@@ -16,9 +16,9 @@ package struct ConfigurationFile: Sendable {
     package private(set) var files: [String] = []
     /// By the variable of the setting.
     package private(set) var values: [String: Value] = [:]
-    /// What the files have besides settings.
+    /// The tables of the files, which are not settings.
     package private(set) var tables: any ConfigurationTables
-    /// What is wrong, one line each, with file and line.
+    /// Errors, one line each, with file and line.
     package private(set) var problems: [String] = []
     private let settings: SettingTable
 

@@ -58,7 +58,7 @@ package struct SettingTable: Sendable {
     }
 }
 
-/// What configuration files have besides settings: tables with names that the user chooses.
+/// Tables of a configuration file with names that the user chooses, in addition to its settings.
 package protocol ConfigurationTables: Sendable {
     /// The sections that have no settings.
     static var sections: [String] { get }

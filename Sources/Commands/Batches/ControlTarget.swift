@@ -1,7 +1,7 @@
 import CommandLine
 import Terminal
 
-/// What a command acts on: a batch, or the job, queue, origin or schedule that an option names instead.
+/// The target of a command: a batch, or the job, queue, origin or schedule that an option names instead.
 enum ControlTarget {
     case batch(String)
     case job(Int64)

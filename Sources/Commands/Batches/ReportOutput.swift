@@ -3,7 +3,7 @@ import Terminal
 /// Where a report goes: a file that appears complete or not at all, or standard output.
 final class ReportOutput {
     private let file: OutputFile?
-    /// What is not written yet: lines of records are written many at a time.
+    /// Text not yet written: lines of records are written many at a time.
     private var waiting = ""
 
     private static let portion = 1 << 16

@@ -5,7 +5,7 @@ import JobQueue
 import Reports
 import Terminal
 
-/// What `status` prints of the queues in place of batches; each is an option of the same name.
+/// The tables about the queues that `status` prints in place of batches; each is an option of the same name.
 enum StatusTable: String, CaseIterable {
     case queues, origins, schedules, health, metrics
 

@@ -21,7 +21,7 @@ enum ObjectStoreOptions {
     private static let authorities = Option(
         "s3-authorities", .value("FILE"), "certificate authorities for its server, default: the system's")
 
-    /// What commands need that only read objects.
+    /// The options of commands that only read objects.
     static let server = address + [authorities]
 
     private static let requests = ObjectClient.Configuration().transfers

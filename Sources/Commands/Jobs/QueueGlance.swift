@@ -2,7 +2,7 @@ import JobQueue
 import Reports
 import Terminal
 
-/// What a progress line says about the queue: why nothing may run, and how much is left.
+/// The queue in a progress line: why nothing may run, and how much is left.
 struct QueueGlance: Equatable, Sendable {
     var isPaused = false
     var heldOrigins = 0

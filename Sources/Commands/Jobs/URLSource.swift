@@ -27,7 +27,7 @@ struct URLSource {
     private let arguments: Arguments?
     private var reader: ListReader?
     private var directory: DirectoryReader?
-    /// What `init` has read.
+    /// The items that `init` has read.
     private var ahead: ArraySlice<ListItem> = []
     /// The list that is read; nil for operands alone.
     private(set) var list: String?

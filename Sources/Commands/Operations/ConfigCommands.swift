@@ -112,7 +112,7 @@ private enum ConfigText {
         return parts.string ?? "(hidden)"
     }
 
-    /// What a worker would refuse of settings that the files are right about: one fault of each kind of setting.
+    /// Errors that a worker would report about well-formed settings: one error of each kind of setting.
     static func faults(_ file: ConfigurationFile?, _ environment: [String: String]) -> [String] {
         let options = SettingTable.larder.all.map(\.option)
         let checks: [(Arguments) throws -> Void] = [

@@ -95,7 +95,7 @@ private struct Checkup {
             severity: missing.isEmpty ? nil : "warning")
     }
 
-    /// What a kernel or a container does not support is a failure, or with best effort a warning.
+    /// A missing feature of the kernel or the container is a failure, or with best effort a warning.
     private mutating func sandbox(_ report: CodecReport, _ policy: SandboxPolicy) {
         let isAccepted = policy == .bestEffort, level = report.sandboxLevel
         if let missing = level.missing {

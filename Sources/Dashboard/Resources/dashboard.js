@@ -56,7 +56,7 @@ async function call(path, body) {
   const answer = await response.json();
   if (!response.ok) throw new Failure(response.status, answer.error ?? { message: response.statusText });
   answer.receivedAt = Date.now();
-  // What was known before a change is old.
+  // A change makes the known answers stale.
   if (body) live.answers.clear();
   return answer;
 }

@@ -98,7 +98,7 @@ async function show() {
     if (failure.status === 401) {
       unfollow();
       countProblems([]);
-      // What is typed stays, unless it was the token that is refused.
+      // Keep the typed text, unless it was the token that is refused.
       const typed = main.querySelector("#token")?.value;
       if (typed === undefined || typed.trim() === sessionStorage.getItem(tokenKey)) {
         main.replaceChildren(tokenForm());

@@ -7,7 +7,7 @@ public import ImageModel
 /// The key of a variant is the URL, then the variant's name, its declared size and its extension, separated by U+001F,
 /// which no URL of a job contains. A value that is not safe in a path is changed as `SafePath` says.
 public struct TemplateNaming: CacheNaming {
-    /// What the value of an option begins with: `template:`.
+    /// The prefix of an option's value: `template:`.
     public static let prefix = "template:"
     /// The directory of the namespace `default`.
     static let defaultDirectory = "template"

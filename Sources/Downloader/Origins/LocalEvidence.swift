@@ -1,6 +1,6 @@
 internal import Concurrency
 
-/// What of this machine may have caused a failure that may be the origin's as well.
+/// The part of this machine that may have caused a failure; the origin may have caused it as well.
 package enum LocalCause: Sendable, Equatable {
     /// Its network: no response in time, no route to the host, a connection that is refused or reset, or name servers
     /// that fail.

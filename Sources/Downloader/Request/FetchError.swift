@@ -37,7 +37,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// With `localFault`: the credential profile that this machine cannot use, which concerns only the requests that
     /// name it; nil when every download is concerned. Escaped, at most 64 characters.
     public let profile: String?
-    /// What of this machine may be the cause as well as the origin; nil when nothing may. `LocalEvidence` decides.
+    /// The part of this machine that may be the cause instead of the origin; nil for none. `LocalEvidence` decides.
     package let localCause: LocalCause?
 
     /// This downloader's settings because of which it refuses the download, with the values that it needs.

@@ -1,5 +1,5 @@
 extension ImageDownloader {
-    /// What libcurl passes on at once, at most.
+    /// Most bytes that libcurl passes on at once.
     private static let maximumPieceBytes = 64 << 10
 
     /// Whether the `robots.txt` of a URL's origin allows it.

@@ -6,7 +6,7 @@ private import ImageModel
 /// and its file renamed, changed or removed alone, and a failure such as a full disk concerns one request only.
 /// Confined to the network thread; the file is written by `BodyWriter`.
 final class BodySink {
-    /// What is given to the writer at once, at least; the last piece may be smaller.
+    /// Least bytes given to the writer at once; the last piece may be smaller.
     static let pieceBytes = 64 << 10
     private static let recognisedBytes = 4096
 
@@ -15,7 +15,7 @@ final class BodySink {
     private let url: SourceURL
     private var throttle: ProgressThrottle
     private var received: Int64 = 0
-    /// What the writer has not received yet.
+    /// Bytes that the writer has not received yet.
     private var buffer: [UInt8] = []
     /// The first piece that the writer received, for sinks that are added later; nil before.
     private var firstPiece: [UInt8]?

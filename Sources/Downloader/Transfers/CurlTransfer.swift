@@ -126,7 +126,7 @@ final class CurlTransfer {
             localCause: cause)
     }
 
-    /// What of this machine may be the cause of a failure, as well as the origin.
+    /// The part of this machine that may have caused a failure instead of the origin.
     private func localCause(_ code: CURLcode, _ number: Int32, _ request: HTTPRequest) -> LocalCause? {
         switch code {
         case CURLE_OPERATION_TIMEDOUT: .network

@@ -2,7 +2,7 @@ private import CCurl
 private import Glibc
 private import ImageModel
 
-/// What an error number of a connection or a file says about this machine, as opposed to an origin: error 501.
+/// Error numbers of connections and files that mean a fault of this machine, not of an origin: error 501.
 package enum LocalFault {
     /// What this machine lacks; nil when the number does not say so.
     package static func reason(_ number: Int32) -> String? {

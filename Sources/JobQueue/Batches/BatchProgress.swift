@@ -105,7 +105,7 @@ public struct BatchProgress: Sendable {
     public var finishedAt: String? { ended?.iso8601 }
 }
 
-/// What is left of a batch or of a queue.
+/// The remaining work of a batch or of a queue.
 package struct Remaining: Sendable {
     /// True when a job could be claimed now; not in a paused queue or batch.
     package let hasReady: Bool

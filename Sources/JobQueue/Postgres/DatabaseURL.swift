@@ -8,7 +8,7 @@ extension PostgresJobQueue {
     package static func validate(databaseURL: String) throws(QueueError) { _ = try DatabaseURL(databaseURL) }
 }
 
-/// What a connection is made from, checked by libpq before anything is tried.
+/// The parameters of a connection, checked by libpq before anything is tried.
 ///
 /// The text may hold a password, so no error ever quotes it.
 struct DatabaseURL {

@@ -50,7 +50,7 @@ struct Session: ~Copyable {
 
     deinit { PQfinish(connection) }
 
-    /// What ends a connection to a host that was lost without a word. The URL may override it.
+    /// Timeouts that end a connection to a host that no longer answers. The URL may override them.
     ///
     /// `tcp_user_timeout` ends one whose data are not acknowledged, 4 s at most. It also ends an attempt to connect:
     /// below the time limit of a host, so that libpq tries the next one. Probes (`keepalives_idle`) notice the loss of

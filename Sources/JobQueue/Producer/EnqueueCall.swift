@@ -47,7 +47,7 @@ extension EnqueueRequest {
         }
     }
 
-    /// What all URLs share; `onFinished` is for a schedule.
+    /// The settings of all URLs; `onFinished` is for a schedule.
     func sharedJSON(onFinished: String? = nil) throws(QueueError) -> String {
         try Self.json(
             Call(
@@ -59,7 +59,7 @@ extension EnqueueRequest {
                 traceparent: traceparent))
     }
 
-    /// What each URL has of its own.
+    /// The settings of each single URL.
     var ownJSON: [String?] {
         get throws(QueueError) {
             var own: [String?] = []

@@ -12,7 +12,7 @@ public struct EnqueueRequest: Sendable {
         case at(secondsSince1970: Double)
     }
 
-    /// What a URL does whose job runs at the time of the call.
+    /// The handling of a URL whose job runs at the time of the call.
     public enum OnRunning: String, Sendable {
         /// It ends with the running job.
         case join
@@ -55,7 +55,7 @@ public struct EnqueueRequest: Sendable {
     /// Items that have not started this long after the call, or after the run of a schedule, finish as cancelled; nil is
     /// no limit. Used when `notAfter` is nil.
     public var validFor: Duration?
-    /// What a URL does whose job runs at the time of the call; `.join` by default.
+    /// The handling of a URL whose job runs at the time of the call; `.join` by default.
     public var onRunning = OnRunning.join
     /// The span whose child the work is, as W3C Trace Context writes it, `00-TRACE-SPAN-FLAGS`; nil for none.
     public var traceparent: String?
@@ -71,7 +71,7 @@ public struct EnqueueRequest: Sendable {
     /// URLs came before this call.
     public var source: (name: String, from: Int)?
 
-    /// What one URL of a request has of its own; nil and `.now` are the request's.
+    /// Settings of one URL; nil and `.now` mean the request's value.
     public struct Settings: Sendable, Equatable {
         /// The pipeline's newest version.
         public var pipeline: String?

@@ -57,7 +57,7 @@ extension PostgresJobQueue.Reports {
 }
 
 extension PostgresJobQueue.Reports {
-    /// What is left of a batch, in any queue, or of a queue when `batch` is nil.
+    /// The remaining work of a batch, in any queue, or of a queue when `batch` is nil.
     ///
     /// For a queue it probes a few indexes; for a batch it reads the live jobs of the batch, so check `progress(of:)`
     /// first. Throws `.unknownQueue` or `.unknownBatch`.

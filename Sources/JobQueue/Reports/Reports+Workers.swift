@@ -12,7 +12,7 @@ package struct WorkerStatus: Sendable {
     package let state: String
     /// ISO 8601 in UTC.
     package let startedAt: String, heartbeatAt: String
-    /// What it lacks that every job needs; nil without such a fault.
+    /// The fault that keeps it unable to run any job; nil without one.
     package let fault: String?
 }
 

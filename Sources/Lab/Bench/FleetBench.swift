@@ -72,7 +72,7 @@ struct FleetBench: Sendable {
         }
     }
 
-    /// What is missing where there is no such program; nil where it is.
+    /// The error message when the program is missing; nil when it is installed.
     static func missing(poolerAt path: String) -> String? {
         FileManager.default.isExecutableFile(atPath: path)
             ? nil : "\(path) is missing; install the Debian package pgbouncer"

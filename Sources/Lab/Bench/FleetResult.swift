@@ -38,7 +38,7 @@ struct FleetResult: Sendable {
         }
         once = once.filter { $0.value > 0 }
         rounds.add(once)
-        // What is never zero in a run that worked, then what may be.
+        // Figures that are never zero in a run that worked, then figures that may be.
         let required = [
             Figure("jobs_per_second", "jobs/s"), Figure("claim_p50", "ms"), Figure("claim_p99", "ms"),
             Figure("complete_p50", "ms"), Figure("complete_p99", "ms"),

@@ -2,7 +2,7 @@ internal import DiskCache
 internal import FoundationEssentials
 internal import ImageModel
 
-/// What the caches have of a load.
+/// The images of a load that the caches have.
 struct CachedImages: Sendable {
     /// Where the original was found.
     enum Original: Sendable {

@@ -1,7 +1,7 @@
 internal import DiskCache
 internal import Downloader
 
-/// What a source has for a load.
+/// The answer of a source to a load.
 enum Fetched: Sendable {
     case new(Download)
     /// The bytes of the cached original.

@@ -15,7 +15,7 @@ struct ReportGallery {
 
     /// The records that have a row.
     private(set) var items: [Item] = []
-    /// What the rows take in the page.
+    /// Bytes of the rows in the page.
     private(set) var bytes = 0
     /// How many items have a picture, and how many pictures there are.
     private(set) var picturedItems = 0, pictureCount = 0
@@ -31,7 +31,7 @@ struct ReportGallery {
     /// records have been read.
     mutating func add(_ record: StoredRecord) throws -> Bool {
         read += 1
-        // What succeeded is shown even where nearly everything failed.
+        // Successes are shown even when nearly all images failed.
         let isFailure = record.outcome != .succeeded
         let room = min(Self.maxBytes - bytes, isFailure ? Self.maxBytes / 2 - failureBytes : .max)
         // The smallest row has more than this.
@@ -106,7 +106,7 @@ struct ReportGallery {
         pictures += made.map { Self.picture(item, $0.file, $0.picture) }
     }
 
-    /// What pictures take in the page.
+    /// Bytes of the pictures in the page.
     static func bytes(of made: [(file: Int, picture: String)], ofItem item: Int) -> Int {
         made.reduce(0) { $0 + picture(item, $1.file, $1.picture).utf8.count + 1 }
     }
@@ -128,7 +128,7 @@ struct ReportGallery {
             + pictures.joined(separator: ",") + "]}"
     }
 
-    /// What pictures need of a record.
+    /// The parts of a record that its pictures need.
     struct Item {
         /// The names of the files of the cache, original first; nil for one that is not stored.
         let names: [String?]
@@ -154,7 +154,7 @@ private struct JSONRow: Encodable {
 /// Texts that repeat, by the order in which they first come.
 private struct NumberedTexts {
     private(set) var texts: [String] = []
-    /// What they take at most as JSON in a page.
+    /// Most bytes of the texts as JSON in a page.
     private(set) var bytes = 0
     private var numbers: [String: Int] = [:]
 

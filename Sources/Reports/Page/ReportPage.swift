@@ -15,7 +15,7 @@ package struct ReportPage {
     /// Whether `larder serve` answers with the page, which then shows files of the cache.
     package let isServed: Bool
 
-    /// What the page takes at most: URLs and keys up to `ReportGallery.maxBytes`, pictures up to here.
+    /// Most bytes of the page: URLs and keys up to `ReportGallery.maxBytes`, pictures up to here.
     package static let maxBytes = 5_000_000
 
     /// The page.
@@ -109,7 +109,7 @@ package struct ReportPage {
         return page + "</p>\n" + reasons(counts) + HTML.tiles(tiles(counts))
     }
 
-    /// What a page without images says.
+    /// The text of a page without images.
     private var emptiness: String {
         guard reports.count == 1, let progress = reports.first?.progress else {
             return "No image was enqueued in this time."

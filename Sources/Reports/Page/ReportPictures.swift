@@ -24,7 +24,7 @@ struct ReportPictures {
         let isAnimated: Bool
     }
 
-    /// What the pictures take.
+    /// The room that the pictures take.
     private struct Use {
         var pictures = 0, bytes = 0, animated = 0
     }

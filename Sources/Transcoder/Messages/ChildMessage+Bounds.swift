@@ -1,7 +1,7 @@
 internal import ImageModel
 
-/// What a child may say. The worker adds numbers up and stores them with the job, and a child that was taken over could
-/// end it, or make the database refuse them, with any other.
+/// Bounds of a child's messages. The worker adds the numbers up and stores them with the job. A child that was taken
+/// over could end the worker, or make the database refuse the numbers, with numbers out of bounds.
 extension ChildMessage.Content {
     /// Whether all numbers and texts are some that a child can have measured.
     var isInBounds: Bool {

@@ -13,6 +13,6 @@ package enum MachineMemory {
         return [machine, ControlGroup(root: root).memoryBytes].compactMap(\.self).min() ?? 4 << 30
     }
 
-    /// What the images of a pool may take together unless a configuration says otherwise.
+    /// Default limit on the memory of all images of a pool, in bytes.
     package static func budget(of bytes: Int) -> Int { bytes / 4 * 3 }
 }

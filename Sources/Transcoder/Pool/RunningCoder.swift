@@ -152,7 +152,7 @@ final class CoderPicture {
     /// The coder's name.
     let coder: String
     let descriptor: Int32
-    /// What the program took.
+    /// The processor time of the program.
     var processorTime = Duration.zero
 
     /// An empty file.

@@ -21,7 +21,7 @@ struct DirectoryWalk: Sendable {
     private struct Level: Sendable {
         /// Below the first directory, with a slash at its end; empty for that one.
         let prefix: [UInt8]
-        /// What is left, the next one last.
+        /// The remaining names, the next one last.
         var names: [Name]
     }
 

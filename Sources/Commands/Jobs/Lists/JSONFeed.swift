@@ -27,7 +27,7 @@ struct JSONFeed: Decodable {
     private let version: String
     private let items: [Item]
 
-    /// What `version` begins with.
+    /// The prefix of `version`.
     static let sign = "https://jsonfeed.org/version/"
 
     /// The images of a document, numbered by their items from 1.

@@ -40,7 +40,7 @@ final class ListReader {
     /// The number of the line that was read last.
     var line: Int { feed?.line ?? again.first.map { $0.number - 1 } ?? lines.number }
 
-    /// What is to be said about the names of columns since the last call.
+    /// The notes about names of columns since the last call.
     func takeNotes() -> [String] { misspelt.take() }
 
     /// The next item, or a line that is none; nil at the end.

@@ -41,7 +41,7 @@ struct TelemetryVariables {
         text("OTEL_TRACES_SAMPLER").flatMap { Sampler(name: $0, argument: text("OTEL_TRACES_SAMPLER_ARG")) }
     }
 
-    /// What is wrong, a line each.
+    /// Warnings about the variables, a line each.
     var notes: [String] {
         var notes: [String] = []
         if let name = text("OTEL_TRACES_SAMPLER"), namedSampler == nil {

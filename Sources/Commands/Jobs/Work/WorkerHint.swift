@@ -5,7 +5,7 @@ import JobQueue
 import Prefetcher
 import Worker
 
-/// What a worker's events say about its options, for the hints at its end.
+/// Collects what a worker's events show about its options, for the hints at its end.
 final class WorkerHint: Sendable {
     private struct State: Sendable {
         var needed = NeededSettings()
@@ -97,7 +97,7 @@ final class WorkerHint: Sendable {
         NextCommand("cancel", repeating: arguments, only: ["database"], operands: [batch])
     }
 
-    /// What `work` accepts, without what only changes how long it works and what it prints.
+    /// The options of `work`, without the options that only change its duration and its output.
     private static let workNames = Set(Command.work.options.map(\.name)).subtracting([
         "drain", "quiet", "max-runtime", "log-format", "log-level",
     ]).union(["config"])
