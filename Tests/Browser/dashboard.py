@@ -71,7 +71,7 @@ def expect_answer(query, wanted, what):
 
 
 def forget_batch():
-    """Makes a problem: a batch that nobody sealed for two days."""
+    """Makes a problem: a batch that has not been sealed for two days."""
     ask("SELECT larder.batch_open('forgotten')")
     ask("UPDATE larder_data.batch SET created_at = now() - interval '2 days' WHERE name = 'forgotten'")
 

@@ -115,7 +115,7 @@ struct BatchTests {
         try await fixture.expectSound()
     }
 
-    @Test func `what is left: ready, running, scheduled, of one batch and of all`() async throws {
+    @Test func `remaining jobs are counted as ready, running and scheduled, of one batch and of all`() async throws {
         let fixture = try await QueueFixture.make()
         let one = try await fixture.queue.producer.openBatch(name: "one")
         let two = try await fixture.queue.producer.openBatch(name: "two")
@@ -142,7 +142,7 @@ struct BatchTests {
         #expect(try await fixture.queue.reports.remaining(of: two).hasRunning)
     }
 
-    @Test func `what is left of a queue: nothing of the others, and nothing ready while it is paused`() async throws {
+    @Test func `a queue's remaining jobs exclude other queues, and none is ready while it is paused`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.sql("INSERT INTO larder_data.queue (name) VALUES ('slow')")
         try await fixture.sql("SELECT larder.enqueue('http://a/1', batch => 'batch', queue => 'slow')")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BlocklistTests {
-    @Test func `what is blocked by hand is answered blocked until it is taken off`() async throws {
+    @Test func `a URL blocked by hand is answered blocked until it is unblocked`() async throws {
         let fixture = try await QueueFixture.make()
         let combined = "http://a/e\u{301}"
         #expect(try await fixture.queue.operations.block(["http://a/1", "http://a/1", combined], reason: "legal") == 2)

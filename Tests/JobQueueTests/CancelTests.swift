@@ -156,7 +156,7 @@ struct CancelTests {
         #expect(try await counts(fixture) == [14_000, 0, 0, 0, 14_000])
         #expect(try await jobs(fixture) == 13_000)
         try await fixture.expectSound()
-        // What is not swept yet is not handed out either.
+        // Jobs that are not swept yet are not handed out either.
         let worker = try await fixture.startWorker()
         #expect(try await worker.claim(upTo: 100).isEmpty)
         try await fixture.expectSound()

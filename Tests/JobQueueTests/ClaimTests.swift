@@ -175,7 +175,7 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
-    @Test func `what was measured and stored is found in the records, page by page`() async throws {
+    @Test func `the records have each job's measurements and files, page by page`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<5).map { "http://a/\($0)" } + ["nothing", ""])
         let worker = try await fixture.startWorker()

@@ -35,7 +35,7 @@ struct ContractTests {
                 == [["with", "c0ffee"], ["without", nil]])
     }
 
-    @Test func `what is retried takes nothing from the present minute's throughput`() async throws {
+    @Test func `a retry does not lower the present minute's throughput`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()

@@ -18,7 +18,7 @@ struct ControlRaceTests {
         }
     }
 
-    /// What others may have made impossible meanwhile is fine.
+    /// An error is accepted when another caller may have made the call impossible meanwhile.
     private func allowing(_ codes: Set<QueueError.Code>, _ body: () async throws(QueueError) -> Void) async throws {
         do throws(QueueError) { try await body() } catch { guard codes.contains(error.code) else { throw error } }
     }

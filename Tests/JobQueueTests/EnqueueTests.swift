@@ -82,7 +82,7 @@ struct EnqueueTests {
         try await fixture.expectSound()
     }
 
-    @Test func `what is wrong with a call as a whole is a typed error`() async throws {
+    @Test func `an error in a call as a whole is a typed error`() async throws {
         let fixture = try await QueueFixture.make()
         func code(_ change: @escaping @Sendable (inout EnqueueRequest) -> Void) async -> QueueError.Code? {
             do {

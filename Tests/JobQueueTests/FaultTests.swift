@@ -6,7 +6,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What databases do to their callers, short of losing what they have committed.
+/// Faults of a database as its callers see them, except the loss of committed data.
 @Suite(.timeLimit(.minutes(5)))
 struct DatabaseFaultTests {
     /// A statement of the queue that waits for a lock on a table after it has changed rows.

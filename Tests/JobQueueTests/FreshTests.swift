@@ -7,7 +7,7 @@ import Testing
 struct FreshTests {
     private static let original = StoredFile(key: "http://a/1", path: "default/1.jpg")
 
-    /// What a second enqueue is answered, after a job with these options that succeeded and stored these files.
+    /// The answer to a second enqueue, after a job with these options that succeeded and stored these files.
     private func answer(
         stored: [StoredFile], first: (inout EnqueueRequest) -> Void = { _ in },
         second: (inout EnqueueRequest) -> Void = { _ in }
@@ -28,7 +28,7 @@ struct FreshTests {
         return answers[0].kind
     }
 
-    @Test func `what was stored, original and variants, is fresh`() async throws {
+    @Test func `a stored original and its stored variants are fresh`() async throws {
         let card = StoredFile(name: "card", key: "http://a/1-card", path: "default/1-card.jpg")
         #expect(try await answer(stored: [Self.original]) == .fresh)
         #expect(try await answer(stored: [Self.original, card]) == .fresh)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct HealthTests {
-    /// What is found, each once.
+    /// The kinds of findings, each once.
     private func found(_ fixture: QueueFixture) async throws -> Set<String> {
         Set(try await fixture.queue.reports.health().map(\.what))
     }

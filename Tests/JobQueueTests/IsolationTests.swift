@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What holds above READ COMMITTED, where a transaction reads what was committed when it began.
+/// Calls at levels above READ COMMITTED, where a transaction reads what was committed when it began.
 @Suite(.timeLimit(.minutes(5)))
 struct IsolationTests {
     private static let levels = ["repeatable read", "serializable"]
@@ -33,7 +33,7 @@ struct IsolationTests {
         // A statement that fails leaves no transaction open.
         await #expect(throws: QueueError.self) { try await ask("SELECT 1 / 0") }
         #expect(try await ask(current) == [["read committed"]])
-        // What no transaction block may contain is sent alone.
+        // A statement that no transaction block may contain is sent alone.
         #expect(try await ask(current, isTopLevel: true) == [[level]])
         try await fixture.queue.ask("VACUUM larder_data.ready", isTopLevel: true) { _ throws(QueueError) in }
         try await fixture.queue.workers.maintain(.owner)

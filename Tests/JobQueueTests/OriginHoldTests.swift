@@ -197,7 +197,7 @@ struct OriginHoldTests {
         try await fixture.expectSound()
     }
 
-    @Test func `an operator holds and clears by any URL of the origin, and what is none is refused`() async throws {
+    @Test func `an operator holds and clears by any URL of the origin, and other texts are refused`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["https://Example.com/a", "https://other/b"])
         let worker = try await fixture.startWorker()

@@ -36,7 +36,7 @@ struct PortionTests {
         await #expect { try await fixture.sql(block) } throws: { ($0 as? QueueError)?.sqlState == "22023" }
     }
 
-    @Test func `what is due is promoted without a pause while there is more than a portion of it`() async throws {
+    @Test func `due jobs are promoted without a pause while there are more than a portion`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<10_000).map { "http://a/\($0)" }) { $0.start = .after(.seconds(1000)) }
         try await fixture.enqueue((0..<500).map { "http://b/\($0)" }) { $0.start = .after(.seconds(1000)) }

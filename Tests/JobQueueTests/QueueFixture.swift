@@ -65,7 +65,7 @@ final class QueueFixture: Sendable {
     /// Runs one statement; its rows as text.
     @discardableResult
     func sql(_ statement: String, _ parameters: [Parameter] = []) async throws -> [[String?]] {
-        // What asks again and again ends with its test.
+        // Polling ends with its test.
         try Task.checkCancellation()
         return try await connection.rows(statement, parameters)
     }

@@ -1,6 +1,6 @@
 @testable import JobQueue
 
-/// What operators do to the model. What cannot be done answers the error's code.
+/// Operators' calls on the model. A call that is not possible answers the error's code.
 extension QueueModel {
     /// How many items were open.
     mutating func cancel(batch name: String) -> Int {
@@ -84,7 +84,7 @@ extension QueueModel {
         }
     }
 
-    /// What retrying one job leads to.
+    /// The result of retrying one job.
     enum Retry {
         /// It is live: this is its number.
         case stands(Int64)

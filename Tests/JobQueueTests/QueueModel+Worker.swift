@@ -1,6 +1,6 @@
 @testable import JobQueue
 
-/// What workers and maintenance do to the model.
+/// Calls of workers and maintenance on the model.
 extension QueueModel {
     /// The jobs that a claim returns, in order. `batch`: only what it has, above `after` first.
     mutating func claim(
@@ -104,7 +104,7 @@ extension QueueModel {
         return !away.isEmpty
     }
 
-    /// What completing this run must answer.
+    /// The answer that completing this run must get.
     mutating func complete(_ run: Run, _ end: End, asksToWait: Bool) -> String {
         let id = run.claim.job
         guard var job = jobs[id], job.place == .running(run) else {

@@ -15,7 +15,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// What the queue should hold, in plain Swift: the oracle of the random test. One queue, one caller at a time.
+/// The expected contents of the queue, in plain Swift: the oracle of the random test. One queue, one caller at a time.
 struct QueueModel {
     struct Key: Hashable {
         let url: String
@@ -128,7 +128,7 @@ struct QueueModel {
     var operatorBlocked: Set<String> = []
     /// Runs that ended with a retry.
     var retriedRuns: Set<Run> = []
-    /// What the one cache has.
+    /// The files of the one cache.
     var stored: Set<Key> = []
     var cachingWorkers: Set<Int64> = []
     var deadWorkers: Set<Int64> = []
@@ -144,7 +144,7 @@ struct QueueModel {
     static let lowPriorityEvery: Int64 = 8
     static let mostRescues = 5
 
-    /// What enqueue is asked, for all URLs of a call.
+    /// The arguments of enqueue, for all URLs of a call.
     struct EnqueueOptions {
         var pipeline = "original"
         var priority = 4

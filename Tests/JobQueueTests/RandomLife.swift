@@ -27,7 +27,7 @@ struct RandomLife {
     /// The sessions of all workers there were.
     var sessions: [Int64: WorkerSession] = [:]
     var step = 0
-    /// What has been done, for the report of a failure.
+    /// The steps so far, for the report of a failure.
     var last = ""
     /// The life ends with its first surprise: what follows would only repeat it.
     let isLost = Locked(false)

@@ -34,7 +34,7 @@ struct RetryTests {
         #expect(try await fixture.queue.reports.progress(of: .name("first")).state == .finished)
         #expect(try await fixture.queue.producer.retryFailed(of: .name("first")) == 3)
         #expect(try await fixture.queue.producer.retryFailed(of: .name("first")) == 0)
-        // What was invalid stays a failure.
+        // An invalid URL stays a failure.
         #expect(try await counts(fixture, "first") == [4, 3, 0, 1, 0])
         #expect(try await fixture.queue.reports.progress(of: .name("first")).state == .sealed)
         try await fixture.expectSound()

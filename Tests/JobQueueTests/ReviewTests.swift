@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What an outside reading of the schema found: no caller waits for another one's transaction, cost does not grow with
+/// Findings of an outside review of the schema: no caller waits for another one's transaction, cost does not grow with
 /// what is over, and nothing is forgotten.
 @Suite(.timeLimit(.minutes(5)))
 struct ReviewTests {

@@ -58,7 +58,7 @@ struct RoleTests {
         #expect(strangers.isEmpty, "\(strangers)")
     }
 
-    /// What a role may do, and what it may not: one statement each.
+    /// Statements that a role may run, and statements that it may not.
     private static let rights: [(role: String, may: [String], mayNot: [String])] = [
         (
             "larder_producer",

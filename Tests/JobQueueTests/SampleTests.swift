@@ -83,7 +83,7 @@ struct SampleTests {
         #expect(try await fixture.queue.reports.images(of: 99, limit: 3).next == nil)
     }
 
-    @Test func `what is read of a batch does not grow with it`() async throws {
+    @Test func `the pages read for a batch do not grow with the batch`() async throws {
         let fixture = try await QueueFixture.make()
         let (small, large) = (
             try await fixture.queue.producer.openBatch(name: "small"),

@@ -51,7 +51,7 @@ struct ScheduleTests {
         try await fixture.expectSound()
     }
 
-    @Test func `many workers run what is due once`() async throws {
+    @Test func `many workers run each due schedule once`() async throws {
         let fixture = try await QueueFixture.make()
         for name in ["a", "b", "c"] {
             _ = try await fixture.queue.operations.setSchedule(
@@ -311,7 +311,7 @@ struct ScheduleTests {
         "'a', request => '{\"context\": \"\\u0000\"}'", "'a', request => '{\"on_finished\": \"ftp://a/\"}'",
         "'a', request => json_build_object('context', repeat('a', 400001))", "'a', next_at => 'infinity'",
     ])
-    func `what is no schedule is refused`(arguments: String) async throws {
+    func `an invalid schedule is refused`(arguments: String) async throws {
         let fixture = try await QueueFixture.make()
         let named =
             arguments.hasPrefix("'a', '") || arguments.hasPrefix("'a', NULL") || arguments.hasPrefix("'a', repeat")

@@ -6,7 +6,7 @@ import Testing
 /// All callers at once.
 @Suite(.timeLimit(.minutes(5)))
 struct StormTests {
-    /// What the callers of one storm share.
+    /// The state that the callers of one storm share.
     private struct Storm: Sendable {
         let fixture: QueueFixture
         let submitted = Locked(0)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the tests of pages need.
+/// Support for the tests of pages.
 private enum BrowserModules {
     static let path = PackageRoot.path + "/.build/browser"
     static let areInstalled =
@@ -22,7 +22,7 @@ struct BrowserTests {
     /// Only a failing test takes that long.
     private static let limit = Duration.seconds(1_700)
 
-    /// What the script finds wrong.
+    /// The errors that the script finds.
     private func faults(_ script: String, _ arguments: [String]) async throws -> String {
         let outcome = try await RunningCommand(
             "/usr/bin/python3", [PackageRoot.path + "/Tests/Browser/" + script] + arguments,

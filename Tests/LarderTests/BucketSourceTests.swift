@@ -54,7 +54,7 @@ struct BucketSourceTests {
         #expect(gets.count == 2, "\(gets)")
     }
 
-    @Test func `what is not open, missing or refused is said in words`() async throws {
+    @Test func `the error says in words that a bucket is not open, missing or refused`() async throws {
         try await put("out.jpg", try TestImage.bytes("plain.jpg"))
         for prefix in ["in", nil] {
             let closed = try await larder("run", "s3://\(bucket)/out.jpg", "--json", below: prefix)

@@ -36,7 +36,7 @@ struct ChaosTests {
         #expect((totals["files"] as? Int ?? 0) > 0)
         #expect((totals["samples"] as? Int ?? 0) > 0)
         #expect(try scene.directory.names.filter { $0.hasPrefix("larder-") } == [])
-        // What it left in the database is its own: it runs there again.
+        // It accepts a database that its own run has left, and runs again.
         let again = try await chaos(scene, "--seconds", "5", "--kinds", "held-snapshot").run()
         #expect(again.code == 0, "\(again.text)\(again.errorText)")
     }

@@ -271,7 +271,7 @@ struct ConfigurationTests {
         }
         #expect(page.contains(table), "the table should be:\n\(table)")
         #expect(Set(SettingTable.larder.all.map(\.name)).count == SettingTable.larder.all.count)
-        // What sets up a worker, and only that, is in the table.
+        // The table has every setting of a worker.
         let worker = Set((WorkerSetup.options + ExpiryOptions.work).map(\.name))
         let known = Set(SettingTable.larder.all.map(\.option.name))
         #expect(worker.subtracting(known) == [])

@@ -84,7 +84,7 @@ struct FleetBenchTests {
         #expect(limit.contains("complete_v1 with 0.4 cores"), "\(limit)")
     }
 
-    @Test func `the limit is what was used up`() {
+    @Test func `the limit is the resource that was used up`() {
         let busy = result(jobs: 5_000, machine: 19).limit
         #expect(busy.hasPrefix("500 jobs/s of 1,000: the processors were the limit"), "\(busy)")
         #expect(busy.hasSuffix("other programs 1.1"), "\(busy)")

@@ -12,7 +12,7 @@ import Worker
 struct HealthCommandTests {
     @Test func `a queue without a worker is a warning, and its end is health`() async throws {
         let scene = try await Scene()
-        // What the test server has done to all of its databases is not of interest.
+        // Findings about the test server as a whole do not count.
         func findings(_ words: String...) async throws -> (code: Int32?, own: Bool) {
             let outcome = try await scene.larder(["status", "--health", "--json"] + words).run()
             let what = try outcome.lines.map { try fields($0)["what"] as? String }

@@ -6,7 +6,7 @@ import Testing
 @testable import Commands
 @testable import Terminal
 
-/// What help pages show, and what they and errors advise.
+/// The content of help pages, and the advice in help and errors.
 struct HelpPageTests {
     @Test(arguments: [40, 57, 80, 120, 200]) func `rows and paragraphs keep to the width`(width: Int) {
         let words = String(repeating: "twelve words of text that are to be wrapped at a width ", count: 6)

@@ -101,7 +101,7 @@ struct NightlyTests {
         let second = try await night(way, url + "\n", scene)
         #expect(try await counts("nightly", scene) == "2 finished: 1 items, 1 succeeded, 0 failed, 0 open")
         #expect(way != .cron || second.isEmpty, "a good night sends no mail: \(second)")
-        // What was left is due in the third night, whose list joins it.
+        // The remaining jobs are due in the third night, whose list joins them.
         _ = try await scene.sql("UPDATE larder_data.scheduled SET run_at = now() RETURNING 1")
         _ = try await night(way, later + "\n", scene)
         #expect(try await counts("nightly@1", scene) == "1 finished: 2 items, 2 succeeded, 0 failed, 0 open")

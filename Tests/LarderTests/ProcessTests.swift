@@ -4,7 +4,7 @@ import Testing
 
 @testable import CommandLine
 
-/// What other users and the scheduler of the machine see of the program.
+/// The program as other users and the scheduler of the machine see it.
 @Suite(.timeLimit(.minutes(5)))
 struct ProcessTests {
     @Test func `threads and transcoders of a niced worker are niced, also as root`() async throws {

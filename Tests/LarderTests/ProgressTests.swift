@@ -25,7 +25,7 @@ struct ProgressTests {
             (40, "50% 600/1200, paused, 12.3/s, 48s left"), (30, "50% 600/1200, 12.3/s, 48s left"),
             (29, "50% 600/1200, 12.3/s"), (19, "50% 600/1200"), (12, "50% 600/1200"), (11, "50%"),
         ] as [(Int?, String)])
-    func `what is less important gives way to the width`(width: Int?, wanted: String) {
+    func `less important parts are left out of a narrow line`(width: Int?, wanted: String) {
         #expect(line.text(width: width) == wanted)
     }
 

@@ -18,7 +18,7 @@ struct ShownBlockTests {
 
     private func image(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Images/" + name }
 
-    /// What is wrong with a block; nil when nothing is.
+    /// The error in a block; nil when it is correct.
     private func fault(_ block: Document.Block) async throws -> String? {
         switch block.language {
         case .sh, .sql: nil  // ReadmeTests, DocumentTests and TutorialTests run them.

@@ -6,7 +6,7 @@ import Transcoder
 
 @testable import Commands
 
-/// What the probes of a worker answer, and why.
+/// The answers of a worker's probes, with reasons.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkerHealthTests {
     private let start = ContinuousClock.now

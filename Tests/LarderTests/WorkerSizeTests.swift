@@ -5,7 +5,7 @@ import Transcoder
 
 @testable import Commands
 
-/// What a worker does at once, by the limits of its container.
+/// The size of a worker by default, by the limits of its container.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkerSizeTests {
     private func size(_ cores: Int, _ memory: Int, _ group: ControlGroup = ControlGroup()) -> [Int] {

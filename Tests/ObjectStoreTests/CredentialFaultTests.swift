@@ -4,7 +4,7 @@ import ObjectStore
 import TestSupport
 import Testing
 
-/// What becomes of requests while their credentials cannot be had.
+/// Requests while no credentials are available.
 @Suite(.timeLimit(.minutes(1)))
 struct CredentialFaultTests {
     @Test(arguments: [500, 403, nil])

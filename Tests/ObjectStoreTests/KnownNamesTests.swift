@@ -23,7 +23,7 @@ struct KnownNamesTests {
         #expect(known.lacks("b"))
     }
 
-    @Test func `one caller lists, and what is stored meanwhile is known`() {
+    @Test func `one caller lists, and files stored meanwhile are known`() {
         var known = KnownNames()
         #expect(known.begins(at: start) == true)
         #expect(known.begins(at: later) == false)

@@ -2,7 +2,7 @@ import Concurrency
 import Glibc
 import Synchronization
 
-/// What remains to be cleared away when the test process has ended, even by SIGKILL.
+/// Cleans up after the test process has ended, even by SIGKILL.
 ///
 /// A shell reads from a pipe; the end of this process is the end of the file.
 final class Disposal: Sendable {

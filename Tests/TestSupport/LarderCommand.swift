@@ -74,7 +74,7 @@ public struct LarderCommand: Sendable {
     }()
 }
 
-/// What a command left behind.
+/// The exit code and the output of a command.
 public struct CommandOutcome: Sendable {
     /// Its exit code; nil when a signal ended it.
     public let code: Int32?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transcoder
 
-/// What the pool puts together from the messages of a child.
+/// The reply that the pool composes from the messages of a child.
 struct ChildProgressTests {
     private let header = SourceHeader(format: .jpeg, width: 8, height: 6)
 

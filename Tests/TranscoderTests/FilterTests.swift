@@ -85,7 +85,7 @@ struct FilterTests {
     }
 
     @Test(arguments: ["CISharpenLuminance", "CIUnsharpMask"])
-    func `sharpening does not see what is transparent`(name: String) throws {
+    func `sharpening ignores transparent pixels`(name: String) throws {
         // Five transparent pixels, opaque ones of two colours, one half transparent, transparent ones.
         func pixels(_ outside: [UInt8], edge: UInt8) -> [UInt8] {
             (0..<30).flatMap { (x: Int) -> [UInt8] in

@@ -5,7 +5,7 @@ import TestTranscoder
 import Testing
 import Transcoder
 
-/// What makes the variants of a test's image.
+/// Makes the variants of a test's image.
 protocol VariantMaker: Sendable {
     func transcode(_ request: TranscodeRequest) async throws(TranscodeError) -> TranscodeReport
 }

@@ -391,7 +391,7 @@ struct PlanTests {
         #expect(try output(two, 1).encoding.replaced == .heic)
     }
 
-    @Test func `an estimate must fit into what is left of the hard limit`() throws {
+    @Test func `an estimate must fit into the rest of the hard limit`() throws {
         let limits = TranscodeLimits()
         #expect(throws: Never.self) { try limits.checkTime(.seconds(30), "decoding") }
         #expect(throws: Never.self) { try limits.checkTime(.seconds(10), "decoding", spent: .seconds(20)) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transcoder
 
-/// What code that has taken over a child can do: a library in its place tries system calls, at each level of the
+/// The abilities of code that has taken over a child: a library in its place tries system calls, at each level of the
 /// sandbox.
 @Suite(.timeLimit(.minutes(5)))
 struct SystemCallTests {

@@ -168,7 +168,7 @@ struct TrimTests {
         }
     }
 
-    @Test func `a transformer without a result on what is left fails its variant alone`() async throws {
+    @Test func `a transformer without a result on the trimmed image fails its variant alone`() async throws {
         let output = try await harness.make(
             framed, #""trim":{},"transform":[{"type":"crop","x":40,"y":0,"width":10,"height":10}]"#,
             #""trim":{},"keySuffix":"x""#)

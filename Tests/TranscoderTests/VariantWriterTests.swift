@@ -102,7 +102,7 @@ struct VariantWriterTests {
         #expect(throws: TranscodeError.self) { try results[0].get() }
     }
 
-    @Test func `a variant is not begun when its estimate passes what is left of the hard limit`() throws {
+    @Test func `a variant is not begun when its estimate passes the rest of the hard limit`() throws {
         let (results, encoded) = try write(large, small, hard: .seconds(6))
         #expect(encoded == [7])
         let error = #expect(throws: TranscodeError.self) { try results[0].get() }
@@ -123,7 +123,7 @@ struct VariantWriterTests {
         #expect(codes(results) == [nil, .time, .time, nil])
     }
 
-    @Test func `a variant is not drawn when its estimate passes what is left of the hard limit`() throws {
+    @Test func `a variant is not drawn when its estimate passes the rest of the hard limit`() throws {
         // To find the border of four megapixels may take 1.4 s.
         let image = FakeDecodedImage()
         let (results, _) = try write(trimmed(1), small, from: image, hard: .seconds(7))

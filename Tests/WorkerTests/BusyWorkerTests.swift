@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 @testable import Worker
 
-/// What workers that hold jobs send to the database, and that they do what is due nevertheless.
+/// Calls of workers that hold jobs: few, and due tasks still run.
 @Suite(.timeLimit(.minutes(5)))
 struct BusyWorkerTests {
     private let database: TemporaryDatabase

@@ -3,7 +3,7 @@ import Testing
 @testable import Worker
 
 struct ClaimWidthTests {
-    @Test func `each round of jobs from the cache doubles what is held, up to eight times the slots`() {
+    @Test func `each round of jobs from the cache doubles the claims' width, up to eight times the slots`() {
         var width = ClaimWidth()
         var factors: [Int] = []
         for _ in 0..<5 {

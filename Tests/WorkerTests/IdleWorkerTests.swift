@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 @testable import Worker
 
-/// What workers without jobs send to the database, and that they do what is due nevertheless.
+/// Calls of workers without jobs: few, and due tasks still run.
 @Suite(.timeLimit(.minutes(5)))
 struct IdleWorkerTests {
     private let database: TemporaryDatabase
@@ -77,7 +77,7 @@ struct IdleWorkerTests {
         }
     }
 
-    @Test func `an idle worker claims what is enqueued, runs a schedule and ends what is sealed`() async throws {
+    @Test func `an idle worker claims enqueued jobs, runs a schedule and finishes sealed batches`() async throws {
         let worker = worker("worker")
         let other = queue()
         try await running([worker]) {

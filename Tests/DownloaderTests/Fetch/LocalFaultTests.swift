@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloader
 
-/// What the machine lacks is error 501 and says nothing about an origin.
+/// A fault of the machine is error 501 and does not count against an origin.
 @Suite(.timeLimit(.minutes(5)))
 struct LocalFaultTests {
     private let local = "LarderErrorDomain 501"

@@ -24,7 +24,7 @@ struct RouteTableTests {
         table.deadGateway(to: try #require(IPAddress(address)))?.description
     }
 
-    @Test func `a gateway without a hardware address is dead, for what is routed by it`() throws {
+    @Test func `a gateway without a hardware address is dead for the destinations that it serves`() throws {
         let table = table(("192.0.2.9", "0x0"), ("10.0.0.1", "0x2"), ("192.0.2.8", "0x2"))
         #expect(try dead(table, "8.8.8.8") == "192.0.2.9", "the smaller metric")
         #expect(try dead(table, "10.1.1.1") == nil, "the longer mask")

@@ -148,7 +148,7 @@ struct OriginStateTests {
         #expect(state.refusal(at: start) == nil)
     }
 
-    /// What another worker reports of its breaker.
+    /// Another worker's report about its breaker.
     private func timedOut(for seconds: Int) -> OriginChange {
         .opened(for: .seconds(seconds), OriginFailure(code: .timedOut, httpStatus: nil))
     }
