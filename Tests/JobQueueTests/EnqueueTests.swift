@@ -174,4 +174,11 @@ struct EnqueueTests {
         #expect(try await fixture.queue.reports.pipeline(named: "card").version == 2)
         #expect(try await fixture.queue.reports.pipelines().map(\.name) == ["card", "original"])
     }
+
+    @Test func `a part of a list may bring the text of its pipeline`() async throws {
+        let fixture = try await QueueFixture.make()
+        let request = #"{"batch": "b", "pipeline": "new", "pipeline_spec": {"variants": []}}"#
+        let answers = try await fixture.answers(of: "enqueue_list('\(request)', '{http://a/1}', source => 'l')")
+        #expect(answers == ["inserted"])
+    }
 }
