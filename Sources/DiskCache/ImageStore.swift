@@ -133,6 +133,16 @@ extension ImageStore {
         return nil
     }
 
+    /// Opens the store's own image for `key` without changing its access time; nil when there is none, also when the
+    /// file of its name is another key's or has no record of a key.
+    package func peek(_ key: CacheKey) throws(StoreError) -> OpenFile? {
+        let file = try peek(named: naming.fileName(of: key))
+        do throws(StoreError) { return try checked(file, key) } catch {
+            guard error.code == .nameTaken else { throw error }
+            return nil
+        }
+    }
+
     /// `file`, after its key is compared where another key can have its name.
     private func checked(_ file: OpenFile?, _ key: CacheKey) throws(StoreError) -> OpenFile? {
         if naming.mayShareNames { try file?.check(isOf: key) }
@@ -177,11 +187,13 @@ extension ImageStore {
         return isRemoved
     }
 
-    /// Deletes the image of `key`, also under names of earlier versions.
+    /// Deletes the image of `key`, also under names of earlier versions. A file that is another key's or has no record
+    /// of a key stays.
     ///
     /// - Parameter isDryRun: deletes nothing.
     /// - Returns: the sizes of the files in bytes; empty when there is none.
     package func remove(_ key: CacheKey, isDryRun: Bool) throws(StoreError) -> [Int] {
+        if naming.mayShareNames, try peek(key) == nil { return [] }
         var sizes: [Int] = []
         for name in names(of: key) {
             guard let size = try size(named: name, isUse: false) else { continue }

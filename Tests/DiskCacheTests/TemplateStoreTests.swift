@@ -40,6 +40,9 @@ struct TemplateStoreTests {
         #expect(code { _ = try store.use(other) } == .nameTaken)
         #expect(code { _ = try store.contains(other) } == .nameTaken)
         #expect(code { try store.remove(other) } == .nameTaken)
+        #expect(try store.remove(other, isDryRun: false) == [])
+        #expect(try store.peek(other) == nil)
+        #expect(try BundleExport(store).entry(for: other) == nil)
         let file = try store.begin()
         try write("second", to: file)
         let error = #expect(throws: StoreError.self) { try store.commit(file, as: other) }
@@ -64,6 +67,8 @@ struct TemplateStoreTests {
         try Data("foreign".utf8).write(to: URL(filePath: directory.path + "/template/a.jpg"))
         #expect(code { _ = try store.open(CacheKey("https://h/a.jpg")) } == .nameTaken)
         #expect(code { try store.store("own", as: CacheKey("https://h/a.jpg")) } == .nameTaken)
+        #expect(try store.remove(CacheKey("https://h/a.jpg"), isDryRun: false) == [])
+        #expect(try directory.names(in: "template") == ["a.jpg"])
     }
 
     @Test func `keys too long for an attribute are told apart by their digests`() throws {

@@ -3,6 +3,7 @@ import DiskCache
 import ImageModel
 import JobQueue
 import Reports
+import Terminal
 
 extension PostgresJobQueue {
     /// Calls `body` with each file that the jobs of a batch stored, once per file, and its manifest entry as read from
@@ -11,11 +12,11 @@ extension PostgresJobQueue {
         of batch: Int64, in place: CachePlace,
         _ body: (StoredRecord, StoredFile, ManifestEntry?) async throws -> Void
     ) async throws {
-        var seen: Set<String> = []
+        var seen: Set<[UInt8]> = []
         for try await record in BatchRecords(of: batch, in: self) {
             for file in record.stored where file.path != nil {
+                guard seen.insert(Array(file.key.utf8)).inserted else { continue }
                 let key = CacheKey(file.key)
-                guard seen.insert(place.store.naming.fileName(of: key)).inserted else { continue }
                 var entry = try await place.disk.run { [store = place.store] in
                     try BundleExport(store).entry(for: key, format: file.format, width: file.width, height: file.height)
                 }
@@ -23,5 +24,33 @@ extension PostgresJobQueue {
                 try await body(record, file, entry)
             }
         }
+    }
+}
+
+/// What a cache has in place of a file that a batch stored.
+enum RecordedFile: Sendable {
+    /// The file, with the digest of the record where it has one.
+    case found(OpenFile)
+    case changed
+    case missing
+
+    /// Opens the file of a record by its key, and reads all of it. Blocks.
+    init(_ file: StoredFile, in store: any ImageStore) throws(StoreError) {
+        guard let found = try store.peek(CacheKey(file.key)), found.size > 0 else {
+            self = .missing
+            return
+        }
+        let isSame = try file.sha256.map { (digest) throws(StoreError) in try found.sha256() == digest } ?? true
+        self = isSame ? .found(found) : .changed
+    }
+
+    /// The file; else nil, with a note on standard error.
+    func noted(_ key: String) -> OpenFile? {
+        switch self {
+        case .found(let file): return file
+        case .changed: Console.note("larder: changed since the batch stored it: \(ShownURL.masked(key))")
+        case .missing: Console.note("larder: no longer in the cache: \(ShownURL.masked(key))")
+        }
+        return nil
     }
 }

@@ -74,13 +74,13 @@ private struct CacheRemoval {
     private(set) var files = 0
     private(set) var bytes = 0
     private let place: CachePlace
-    /// The names that were looked up: several records may have one file.
-    private var seen: Set<String> = []
+    /// The keys that were looked up, byte by byte: several records may have one file.
+    private var seen: Set<[UInt8]> = []
 
     init(_ place: CachePlace, isDryRun: Bool) { (self.place, self.isDryRun) = (place, isDryRun) }
 
     mutating func remove(_ keys: [CacheKey]) async throws {
-        let new = keys.filter { seen.insert(place.store.naming.fileName(of: $0)).inserted }
+        let new = keys.filter { seen.insert(Array($0.text.utf8)).inserted }
         let sizes = try await place.disk.run { [store = place.store, isDryRun] () throws(StoreError) in
             var sizes: [Int] = []
             for key in new { sizes += try store.remove(key, isDryRun: isDryRun) }

@@ -61,7 +61,7 @@ struct CachedOriginals {
     /// Writes one URL per line.
     private func write(of source: String, to list: OutputFile) async throws -> Counts {
         var counts = Counts()
-        var seen: Set<String> = []
+        var seen: Set<[UInt8]> = []
         let batches =
             source == "all"
             ? try await queue.reports.progress(limit: .max >> 1, isDetailed: false).map(\.id)
@@ -70,9 +70,8 @@ struct CachedOriginals {
             for try await record in BatchRecords(of: batch, in: queue) {
                 // A key filter may have changed the key, so it is not always the URL.
                 guard let original = record.stored.first(where: { $0.name == nil && $0.path != nil }) else { continue }
-                let key = CacheKey(original.key)
-                guard seen.insert(place.store.naming.fileName(of: key)).inserted else { continue }
-                switch try await isComplete(key) {
+                guard seen.insert(Array(original.key.utf8)).inserted else { continue }
+                switch try await isComplete(CacheKey(original.key)) {
                 case nil: counts.missing += 1
                 case true?: counts.complete += 1
                 case false?:
@@ -87,7 +86,7 @@ struct CachedOriginals {
     /// Whether the cache has every variant of an original; nil when it does not have the original.
     private func isComplete(_ original: CacheKey) async throws -> Bool? {
         try await place.disk.run { [store = place.store, variants] in
-            func exists(_ key: CacheKey) throws -> Bool { try store.peek(named: store.naming.fileName(of: key)) != nil }
+            func exists(_ key: CacheKey) throws -> Bool { try store.peek(key) != nil }
             guard try exists(original) else { return nil }
             return try variants.allSatisfy { variant in
                 // A variant without a key is never stored.

@@ -58,7 +58,7 @@ enum ImageTableExport {
             ], arguments,
             "\(counts.stored) images in \(table)"
                 + (counts.otherSize > 0 ? "; \(counts.otherSize) of another size" : "")
-                + (counts.missing > 0 ? "; \(counts.missing) no longer in the cache" : ""))
+                + (counts.missing > 0 ? "; \(counts.missing) no longer in the cache or changed" : ""))
         return counts.stored > 0 && counts.missing + counts.otherSize == 0 ? .done : .failed
     }
 }

@@ -11,7 +11,7 @@ struct TableExport {
     struct Counts: Encodable {
         /// The number of images in the table.
         var stored = 0
-        /// The number of images that the cache no longer has, or that do not decode.
+        /// The number of images that the cache no longer has, that changed since, or that do not decode.
         var missing = 0
         /// The number of images of another size than the table's.
         var otherSize = 0
@@ -56,17 +56,16 @@ struct TableExport {
     func write(_ batch: Int64, as shape: Shape) async throws -> Counts {
         var counts = Counts()
         var table: ImageTable?
-        var seen: Set<String> = []
+        var seen: Set<[UInt8]> = []
         var progress = WalkProgress("jobs")
         defer { progress.end() }
         for try await record in BatchRecords(of: batch, in: queue) {
             progress.count()
             guard let file = record.stored.first(where: { $0.name == variant && $0.path != nil }),
-                seen.insert(place.store.naming.fileName(of: CacheKey(file.key))).inserted
+                seen.insert(Array(file.key.utf8)).inserted
             else { continue }
-            guard let image = try await pixels(of: CacheKey(file.key)) else {
+            guard let image = try await pixels(of: file) else {
                 counts.missing += 1
-                Console.note("larder: not in the cache, or not an image: \(ShownURL.masked(file.key))")
                 continue
             }
             let target: ImageTable
@@ -100,17 +99,17 @@ struct TableExport {
         let originalKey = CacheKey(original?.key ?? record.url)
         try await place.disk.run { [store = place.store] () throws(StoreError) in
             var state = original?.sha256
-            if state == nil { state = try store.peek(named: store.naming.fileName(of: originalKey))?.sha256() }
+            if state == nil { state = try store.peek(originalKey)?.sha256() }
             try table.store(
                 try table.format.pixels(fromRGBA: image.rgba), for: EntityID(CacheKey(file.key)),
                 source: EntityID(source: originalKey, state: state ?? ""))
         }
     }
 
-    /// Nil when the file does not exist or does not decode.
-    private func pixels(of key: CacheKey) async throws -> Pixels? {
+    /// Nil, with a note, when the file does not exist, has changed or does not decode.
+    private func pixels(of recorded: StoredFile) async throws -> Pixels? {
         let found = try await place.disk.run { [store = place.store] () throws(StoreError) in
-            try store.peek(named: store.naming.fileName(of: key))
+            try RecordedFile(recorded, in: store).noted(recorded.key)
         }
         guard let file = found else { return nil }
         let output = try OutputFile.scratch()
@@ -119,11 +118,10 @@ struct TableExport {
             source: file.descriptor, variants: [identity], outputs: [output.descriptor], options: .firstFrameOnly)
         request.wantsRawRGBA = true
         request.wantsDigest = false
-        do throws(TranscodeError) {
-            guard case .success(let made) = try await pool.transcode(request).variants[0] else { return nil }
+        if let report = try? await pool.transcode(request), case .success(let made) = report.variants[0] {
             return Pixels(width: made.width, height: made.height, rgba: output.prefix(made.bytes))
-        } catch {
-            return nil
         }
+        Console.note("larder: is no image: \(ShownURL.masked(recorded.key))")
+        return nil
     }
 }

@@ -17,20 +17,20 @@ struct YYCacheExport {
     struct Counts {
         /// The number of images in the YYCache.
         var stored = 0
-        /// The number of images that the cache no longer has.
+        /// The number of images that the cache no longer has, or that changed since.
         var missing = 0
     }
 
     /// - Throws: errors of the queue, a `CommandError` when there is no image, and `StoreError`, `exists` when `output`
     ///   exists.
     func write(_ batch: Int64, to output: String) async throws -> Counts {
-        var files: [(key: CacheKey, name: String)] = []
+        var files: [(key: CacheKey, file: StoredFile)] = []
         var seen: Set<CacheKey> = []
         for try await record in BatchRecords(of: batch, in: queue) {
             guard let file = record.stored.first(where: { $0.name == variant && $0.path != nil }) else { continue }
             let key = CacheKey(record.stored.first { $0.name == nil }?.key ?? record.url)
             guard seen.insert(key).inserted else { continue }
-            files.append((key, place.store.naming.fileName(of: CacheKey(file.key))))
+            files.append((key, file))
         }
         guard !files.isEmpty else {
             throw CommandError.larder(
@@ -39,10 +39,9 @@ struct YYCacheExport {
         return try await place.disk.run { [store = place.store, files] () throws(StoreError) in
             let writer = try YYCacheWriter(output)
             var counts = Counts()
-            for (key, name) in files {
-                guard let file = try store.peek(named: name), file.size > 0 else {
+            for (key, recorded) in files {
+                guard let file = try RecordedFile(recorded, in: store).noted(recorded.key) else {
                     counts.missing += 1
-                    Console.note("larder: no longer in the cache: \(ShownURL.masked(key.text))")
                     continue
                 }
                 try writer.add(file, as: key)
@@ -71,7 +70,7 @@ extension Command {
         try Console.show(
             ["stored": counts.stored, "missing": counts.missing], arguments,
             "\(counts.stored.counted("image"))"
-                + (counts.missing > 0 ? "; \(counts.missing) no longer in the cache" : ""))
+                + (counts.missing > 0 ? "; \(counts.missing) no longer in the cache or changed" : ""))
         return counts.missing == 0 ? .done : .failed
     }
 }

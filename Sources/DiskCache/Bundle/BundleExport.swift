@@ -17,7 +17,7 @@ public struct BundleExport: Sendable {
     public func entry(
         for key: CacheKey, format: String? = nil, width: Int? = nil, height: Int? = nil
     ) throws(StoreError) -> ManifestEntry? {
-        guard let file = try store.peek(named: store.naming.fileName(of: key)) else { return nil }
+        guard let file = try store.peek(key) else { return nil }
         return ManifestEntry(
             key: key, naming: store.naming, bytes: file.size, sha256: try file.sha256(), format: format, width: width,
             height: height)
