@@ -8,7 +8,10 @@ public struct PixelSize: Sendable, Hashable {
     }
 
     /// Width times height.
-    public var area: Int { width * height }
+    public var area: Int {
+        let (area, isTooLarge) = width.multipliedReportingOverflow(by: height)
+        return isTooLarge ? .max : area
+    }
 
     /// Width and height exchanged.
     package var transposed: PixelSize { PixelSize(width: height, height: width) }

@@ -51,19 +51,20 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
         try checkFrames(header)
     }
 
-    /// Every limit that the header exceeds, so that one change of settings is enough.
+    /// Every limit that the header exceeds, so that one change of settings is enough; without a setting that no image
+    /// can need, as a header may declare any size.
     private func needs(of header: SourceHeader) -> [RequiredSetting] {
         let edge = max(header.width, header.height)
         let area = header.storedSize.area
         var needs: [RequiredSetting] = []
         if edge > inputEdge { needs.append(.inputEdge(edge)) }
         if area > framePixels { needs.append(.framePixels(area)) }
-        guard case .all = header.format.frames else { return needs }
-        if header.frames > frames { needs.append(.frames(header.frames)) }
-        if header.hasReadableFrames, area * header.frames > animatedPixels {
-            needs.append(.animatedPixels(area * header.frames))
+        if case .all = header.format.frames {
+            if header.frames > frames { needs.append(.frames(header.frames)) }
+            let (all, isTooLarge) = area.multipliedReportingOverflow(by: header.frames)
+            if header.hasReadableFrames, !isTooLarge, all > animatedPixels { needs.append(.animatedPixels(all)) }
         }
-        return needs
+        return needs.filter(\.isOfTranscoder)
     }
 
     /// Checks the frames before a variant has all of them.

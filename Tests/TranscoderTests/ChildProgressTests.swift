@@ -35,6 +35,15 @@ struct ChildProgressTests {
         #expect(progress.completed(ChildReply()).outcomes.count == 1)
     }
 
+    @Test(arguments: [2_000_000_000, Int(UInt32.max), 1 << 60])
+    func `an image of any declared size is refused by its edge, with a setting in bounds`(edge: Int) {
+        let error = #expect(throws: TranscodeError.self) {
+            try TranscodeLimits().check(SourceHeader(format: .webp, width: edge, height: edge, frames: 9))
+        }
+        #expect(error?.code == .edge)
+        #expect(error?.needs.allSatisfy(\.isOfTranscoder) == true)
+    }
+
     @Test func `numbers that no image has are out of bounds`() {
         func isInBounds(width: Int = 4, bytes: Int = 5) -> Bool {
             let variant = TranscodedVariant(format: .webp, width: width, height: 3, bytes: bytes, copied: false)
