@@ -45,7 +45,7 @@ struct CacheCommandTests {
     private func layThree() throws {
         try lay("0cc175b9c0f1b6a831c399e269772661.jpg", try TestImage.bytes("plain.jpg"), age: 10)
         try lay("92eb5ffee6ae2fec3ad71c777531578f.000000},2)", try TestImage.bytes("alpha.png"), age: 700_000)
-        try lay("4a8a08f09d37b73795649038408b5f33", Array("no image".utf8), age: 5_000_000)
+        try lay("4a8a08f09d37b73795649038408b5f33", [0xff, 0xd8, 0xff] + Array("image".utf8), age: 5_000_000)
     }
 
     private func names() throws -> [String] {

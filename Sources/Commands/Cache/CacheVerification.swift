@@ -9,10 +9,11 @@ import Transcoder
 /// Checks every file of a cache, prints each fault and counts them.
 struct CacheVerification {
     struct Counts: Encodable {
-        fileprivate(set) var files = 0, listed = 0, decoded = 0, skipped = 0, faults = 0, removed = 0
+        fileprivate(set) var files = 0, listed = 0, decoded = 0, skipped = 0, unknown = 0, faults = 0, removed = 0
 
         var text: String {
-            "\(files) files, \(listed) in the manifest, \(decoded) decoded, \(skipped) of a format that is not decoded: "
+            "\(files) files, \(listed) in the manifest, \(decoded) decoded, \(skipped) of a format that is not decoded, "
+                + "\(unknown) of unknown format: "
                 + (faults == 0 ? "no fault" : "\(faults) faults, \(removed) files removed")
         }
     }
@@ -20,6 +21,8 @@ struct CacheVerification {
     private enum Finding: Sendable {
         case decoded
         case skipped
+        /// Neither a known format nor a configured coder's, which proves no fault.
+        case unknown
         case fault(FileFault, String)
     }
 
@@ -127,9 +130,7 @@ struct CacheVerification {
             // Expired or replaced since it was listed.
             guard let (file, prefix) = found else { return .skipped }
             if limits.coder(of: prefix) == nil {
-                guard let format = ImageFormat.recognise(prefix) else {
-                    return .fault(.undecodable, "the file is no known image")
-                }
+                guard let format = ImageFormat.recognise(prefix) else { return .unknown }
                 guard limits.formats.contains(format) else { return .skipped }
             }
             _ = try await pool.transcode(TranscodeRequest(source: file.descriptor, variants: [], outputs: []))
@@ -146,6 +147,7 @@ struct CacheVerification {
         switch finding {
         case .decoded: counts.decoded += 1
         case .skipped: counts.skipped += 1
+        case .unknown: counts.unknown += 1
         case .fault(let fault, let message): try await report(entry.path, fault, message)
         }
     }

@@ -15,8 +15,8 @@ extension Command {
             bundle) are first compared by name, length and SHA-256. Prints one line per fault
             {"file":...,"fault":"missing|empty|length|digest|name|unreadable|undecodable","message":...}, then the counts. The
             exit code is 1 when there is a fault. --remove deletes the files whose contents prove the fault: empty, length,
-            digest, undecodable. An unreadable file stays, because the server or a permission may be the cause. Access times
-            do not change.
+            digest, undecodable. An unreadable file stays, because the server or a permission may be the cause, and so does a
+            file of unknown format, which may be an own coder's. Access times do not change.
             --share lets files with the same contents share their blocks (XFS, btrfs), as several URLs or variants can have
             the same image; the kernel compares the files. Names, dates and attributes stay, so expiry is not affected. Files
             of less than 4096 bytes are skipped. It can run while workers run, and can be interrupted at any point.
