@@ -98,6 +98,14 @@ struct TemplateNamingTests {
         }
     }
 
+    @Test(arguments: [
+        ("shell.php", "shell_php"), ("a.JPG", "a.JPG"), ("a.tar.gz", "a.tar_gz"), ("a.svg", "a.svg"),
+        ("a.htm_", "a_htm_"),
+    ])
+    func `only extensions of images are kept`(_ name: String, _ expected: String) throws {
+        #expect(try path("{dir}/{stem}.{ext}", "https://h/uploads/" + name) == "uploads/" + expected)
+    }
+
     @Test func `long names that differ at their end stay different`() throws {
         let long = "https://h/" + String(repeating: "a", count: 300)
         let first = try path("{stem}.{ext}", long + "1.jpg")

@@ -133,10 +133,11 @@ public struct TemplateNaming: CacheNaming {
                 (stem, pathExtension) = (name, "")
                 return
             }
-            let found = name[name.index(after: dot)...]
-            let isExtension =
-                (1...10).contains(found.utf8.count) && found.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-            (stem, pathExtension) = isExtension ? (String(name[..<dot]), String(found)) : (name, "")
+            let start = String(name[..<dot]), found = String(name[name.index(after: dot)...])
+            // A web server may run a file of another extension.
+            let isImage = ImageFormat.usualExtensions.union(ImageFormat.extensionsOnRequest).contains(
+                found.lowercased())
+            (stem, pathExtension) = isImage ? (start, found) : (start + "_" + found, "")
         }
     }
 }

@@ -47,6 +47,13 @@ extension ImageFormat: CaseIterable {
     /// The formats that are read only where they are allowed: their parsers see little fuzzing, or do more than decode.
     public static let acceptedOnRequest = Set(allCases.filter { $0.acceptance == .onRequest })
 
+    /// The usual endings of file names of the formats that are accepted by default, in lower case.
+    package static let usualExtensions: Set<String> = [
+        "jpg", "jpeg", "jpe", "jfif", "png", "apng", "gif", "webp", "avif", "heic", "heif", "hif",
+    ]
+    /// The usual endings of the formats that are accepted on request.
+    package static let extensionsOnRequest: Set<String> = ["tif", "tiff", "jxl", "pdf", "bmp", "svg"]
+
     /// The formats that a variant can name.
     package static let outputs = allCases.filter { $0.output != nil }
 
