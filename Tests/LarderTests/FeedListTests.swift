@@ -41,13 +41,13 @@ struct FeedListTests {
 
     private func images(_ document: String, by pieces: Int = .max, as format: ListFormat? = nil) throws -> [String] {
         let parser = FeedParser(format)
-        var found: [ListItem] = []
+        var found: [Result<ListItem, BadLine>] = []
         var rest = Array(document.utf8)[...]
         while !rest.isEmpty {
             found += try parser.parse(Array(rest.prefix(pieces)), isLast: false)
             rest = rest.dropFirst(pieces)
         }
-        return (found + (try parser.parse([], isLast: true))).map(\.url)
+        return try (found + (try parser.parse([], isLast: true))).map { try $0.get().url }
     }
 
     private func refusal(_ document: String, as format: ListFormat? = nil) -> String? {
@@ -79,6 +79,29 @@ struct FeedListTests {
         #expect(refusal("<rss></rss>", as: .atom)?.contains("not atom") == true)
         #expect(refusal("<rss><a></b></rss>")?.contains("malformed XML") == true)
         #expect(refusal("<rss><item>")?.contains("malformed XML") == true)
+    }
+
+    @Test func `a URL with an undeclared entity and a wrong item of a JSON Feed are bad lines`() async throws {
+        let scene = try await Scene()
+        let type = "<!DOCTYPE rss SYSTEM \"none.dtd\">\n"
+        let cases = [
+            (
+                Self.sitemap.replacing("http://a.example/2.jpg", with: "http://a.example/2&nbsp;.jpg")
+                    .replacing("?>\n<urlset", with: "?>\n\(type)<urlset"), 2, "undeclared entity 'nbsp'"
+            ),
+            (
+                Self.rss.replacing("/3.webp", with: "/3&nbsp;.webp").replacing("?><rss", with: "?>\(type)<rss"), 2,
+                "undeclared entity 'nbsp'"
+            ),
+            (Self.json.replacing("\"http://a.example/2.jpg\"", with: "7"), 1, "item 1 of the JSON Feed"),
+        ]
+        for (index, (text, count, message)) in cases.enumerated() {
+            let file = try scene.directory.write(text.utf8, to: "list\(index)")
+            let listed = try await scene.larder("enqueue", "--json", "--dry-run", "--from", file)
+            #expect(listed.code == 1)
+            #expect(listed.text.contains(message), "\(listed.text)\(listed.errorText)")
+            #expect(listed.lines.count { $0.contains("http://a.example/") } == count, "\(listed.text)")
+        }
     }
 
     @Test func `lists are recognised by their beginning, compressed too`() async throws {

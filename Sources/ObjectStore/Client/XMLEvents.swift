@@ -8,6 +8,9 @@ package final class XMLEvents {
     package enum Event {
         case start(name: String, attributes: [String: String])
         case text(String)
+        /// The name of an undeclared entity, in text or in an attribute of the next start, which have nothing in its
+        /// place.
+        case skipped(String, isAttribute: Bool)
         case end
     }
 
@@ -23,6 +26,8 @@ package final class XMLEvents {
     private let handle: (Event) -> Bool
     private var depth = 0
     private var refusal: String?
+    /// Without one an undeclared entity is malformed.
+    private var hasDocumentType = false
     /// Expat may still report the end of an element after it was stopped.
     private var isStopped = false
 
@@ -35,7 +40,11 @@ package final class XMLEvents {
         XML_SetElementHandler(
             parser, { XMLEvents.from($0)?.start($1, $2) }, { context, _ in XMLEvents.from(context)?.end() })
         XML_SetCharacterDataHandler(parser) { XMLEvents.from($0)?.text($1, Int($2)) }
+        XML_SetSkippedEntityHandler(parser) { context, name, _ in
+            XMLEvents.from(context)?.pass(.skipped(name.map { String(cString: $0) } ?? "", isAttribute: false))
+        }
         XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, hasSubset in
+            XMLEvents.from(context)?.hasDocumentType = true
             if hasSubset != 0 {
                 XMLEvents.from(context)?.refuse("declares entities or elements, which is not accepted")
             }
@@ -74,7 +83,19 @@ package final class XMLEvents {
             attributes[String(cString: key)] = String(cString: value)
             next = pair + 2
         }
+        if hasDocumentType, let entity = undeclaredInTag { pass(.skipped(entity, isAttribute: true)) }
         pass(.start(name: name.map { String(cString: $0) } ?? "", attributes: attributes))
+    }
+
+    /// The first undeclared entity in the attributes of the current tag, of which expat calls no handler.
+    private var undeclaredInTag: String? {
+        var offset: Int32 = 0, size: Int32 = 0
+        guard let buffer = XML_GetInputContext(parser, &offset, &size) else { return nil }
+        let length = max(0, min(XML_GetCurrentByteCount(parser), size - offset))
+        let tag = UnsafeRawBufferPointer(start: buffer + Int(offset), count: Int(length)).filter { $0 != 0 }
+        return tag.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).dropFirst().lazy
+            .map { String(decoding: $0.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self) }
+            .first { !$0.hasPrefix("#") && !["amp", "lt", "gt", "apos", "quot"].contains($0) }
     }
 
     private func text(_ bytes: UnsafePointer<CChar>?, _ count: Int) {

@@ -20,6 +20,7 @@ package struct XMLNode: Sendable {
                 open.append(XMLNode(name: String(name.split(separator: ":").last ?? "")))
             case .text(let text):
                 if !open.isEmpty { open[open.count - 1].text += text }
+            case .skipped: return false
             case .end:
                 guard let node = open.popLast() else { return false }
                 if open.isEmpty { root = node } else { open[open.count - 1].children.append(node) }

@@ -22,16 +22,18 @@ final class FeedParser {
     /// Of the current page of a sitemap.
     private var page: String?
     private var hasImages = false
-    private var items: [ListItem] = []
+    private var items: [Result<ListItem, BadLine>] = []
+    /// An undeclared entity in `text`, or in the attributes of the element that begins.
+    private var entity: String?
     private var refusal: String?
 
     /// - Parameter expected: nil for any of the formats.
     init(_ expected: ListFormat?) { self.expected = expected }
 
-    /// The images that end in the next piece.
+    /// The images that end in the next piece; a URL with an undeclared entity is a bad line.
     ///
     /// - Throws: `BadLine` for a document that is malformed or none of the formats.
-    func parse(_ piece: [UInt8], isLast: Bool) throws(BadLine) -> [ListItem] {
+    func parse(_ piece: [UInt8], isLast: Bool) throws(BadLine) -> [Result<ListItem, BadLine>] {
         if events == nil { events = XMLEvents { [unowned self] in handle($0) } }
         guard let events else { throw BadLine(line: 1, message: "no memory to parse it") }
         do throws(XMLEvents.Fault) { _ = try events.parse(piece, isLast: isLast) } catch {
@@ -50,8 +52,10 @@ final class FeedParser {
             open.append(local)
             text = ""
             if format == .sitemap { startOfSitemap(local) } else { startOfFeed(local, attributes) }
+            entity = nil
         case .text(let more):
             if open.last == "loc", text.utf8.count < Self.longest { text += more }
+        case .skipped(let name, let isAttribute): if isAttribute || open.last == "loc" { entity = name }
         case .end:
             if format == .sitemap { endOfSitemap() }
             open.removeLast()
@@ -85,6 +89,7 @@ final class FeedParser {
         case ("loc", "image"):
             hasImages = true
             add(text)
+        case ("loc", "url") where entity != nil: add(text)
         case ("loc", "url"): page = text.trimmed(of: \.isWhitespace)
         case ("url", _): if let page, !hasImages, ImageName.isImage(url: page) { add(page) }
         default: break
@@ -104,6 +109,11 @@ final class FeedParser {
     }
 
     private func add(_ url: String) {
-        items.append(ListItem(url: url.trimmed(of: \.isWhitespace), line: events?.line ?? 0))
+        let line = events?.line ?? 0
+        if let entity {
+            items.append(.failure(BadLine(line: line, message: "the URL has the undeclared entity '\(entity)'")))
+        } else {
+            items.append(.success(ListItem(url: url.trimmed(of: \.isWhitespace), line: line)))
+        }
     }
 }

@@ -10,7 +10,7 @@ final class FeedReader {
     private let parser: FeedParser
     private var size = 0
     private var document: [UInt8] = []
-    private var items: ArraySlice<ListItem> = []
+    private var items: ArraySlice<Result<ListItem, BadLine>> = []
     private var hasEnded = false
     /// The line of the document, or the number of the item, that was read last.
     private(set) var line = 0
@@ -24,10 +24,10 @@ final class FeedReader {
         parser = FeedParser(format)
     }
 
-    /// The next item; nil at the end.
+    /// The next item, or one that cannot be read; nil at the end.
     ///
     /// - Throws: `CommandError` for a document that cannot be parsed, or of more than 64 MiB.
-    func next(of lines: inout LineReader) async throws(CommandError) -> ListItem? {
+    func next(of lines: inout LineReader) async throws(CommandError) -> Result<ListItem, BadLine>? {
         while items.isEmpty, !hasEnded {
             let piece = try await lines.nextBlock()
             guard !lines.wasStopped else { return nil }
@@ -41,11 +41,15 @@ final class FeedReader {
             }
         }
         let item = items.popFirst()
-        line = item?.line ?? line
+        switch item {
+        case .success(let item)?: line = item.line
+        case .failure(let bad)?: line = bad.line
+        case nil: break
+        }
         return item
     }
 
-    private func more(_ piece: [UInt8]) throws(BadLine) -> [ListItem] {
+    private func more(_ piece: [UInt8]) throws(BadLine) -> [Result<ListItem, BadLine>] {
         guard format == .jsonfeed else { return try parser.parse(piece, isLast: hasEnded) }
         document += piece
         return hasEnded ? try JSONFeed.images(of: document) : []

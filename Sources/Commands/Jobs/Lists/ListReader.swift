@@ -46,7 +46,7 @@ final class ListReader {
     /// The next item, or a line that is none; nil at the end.
     func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
         if !isBegun { try await begin() }
-        if let feed { return try await feed.next(of: &lines).map { .success($0) } }
+        if let feed { return try await feed.next(of: &lines) }
         while let (number, text) = try await nextLine() {
             let trimmed = text.trimmed
             if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
