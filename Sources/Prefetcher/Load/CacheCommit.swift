@@ -61,7 +61,11 @@ struct CacheCommit: Sendable {
                     file.recipe = hit.recipe
                     if let recipe = hit.recipe, recipe != entry.recipe { file.differs = true }
                 } else if let (output, result) = made.next() {
-                    try commitVariant(output, result, key, entry.recipe, &file)
+                    do throws(LoadError) { try commitVariant(output, result, key, entry.recipe, &file) } catch {
+                        // Another image took the name since the look-up; what is stored stays.
+                        guard error.failure.failureCode == .nameTaken else { throw error }
+                        file = StoredFile(name: entry.variant.name, key: key.text, error: error.failure)
+                    }
                 } else {
                     continue
                 }

@@ -33,6 +33,22 @@ struct StoreFlowTests {
         #expect(harness.origin.count("/a.jpg") == 1)
     }
 
+    @Test func `a variant whose name another image takes meanwhile fails alone`() async throws {
+        let naming = TemplateNaming(try PathTemplate("{stem}[-{width}].{ext}"))
+        let site = try DirectoryStore(opening: harness.directory.path + "/site", naming: naming)
+        let manager = ImageManager(
+            cache: site, transcoders: harness.transcoders, configuration: .init(sources: [try harness.web]))
+        var request = try harness.request()
+        let other = try #require(try naming.key(of: request.variants[0], from: CacheKey("https://other.example/a.jpg")))
+        request.mayPublish = {
+            try? site.store([1], as: other)
+            return true
+        }
+        let report = try await manager.load(request)
+        #expect(report.stored.map { $0.error?.failureCode } == [nil, .nameTaken])
+        #expect(try site.contains(CacheKey(url)))
+    }
+
     @Test func `FromLoaderOnly does not query the cache and does store`() async throws {
         _ = try await manager.load(try harness.request())
         let report = try await manager.load(try harness.request("/a.jpg", .fromLoaderOnly))
