@@ -65,9 +65,14 @@ public enum RequiredSetting: Sendable, Hashable, Codable {
         }
     }
 
+    /// The same without a directory to copy: who names a file does not decide which directory is open.
+    package var withoutDirectory: RequiredSetting {
+        if case .path = self { .path("DIR") } else { self }
+    }
+
     /// `; --allow-port 8000 --allow-address 127.0.0.0/8 accepts it`, to follow a message; empty without settings.
     public static func hint(_ settings: [RequiredSetting]) -> String {
-        let options = settings.flatMap(\.options).map { "--\($0.name) \($0.value)" }
+        let options = settings.map(\.withoutDirectory).flatMap(\.options).map { "--\($0.name) \($0.value)" }
         return options.isEmpty ? "" : "; \(options.joined(separator: " ")) accepts it"
     }
 

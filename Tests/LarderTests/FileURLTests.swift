@@ -36,8 +36,12 @@ struct FileURLTests {
         let closed = try await scene.larder("run", "--json", "--allow-path", other, url)
         #expect(closed.code == 1)
         #expect(try RunLines(closed).failure(url).kind == "LarderErrorDomain 101")
-        #expect(try RunLines(closed).failure(url).message.contains("--allow-path \(root)"))
+        #expect(try RunLines(closed).failure(url).message.contains("--allow-path DIR accepts it"))
         #expect(closed.errorText.contains("--allow-path \(root)"), "\(closed.errorText)")
+        let list = try scene.directory.write("\(url)\n".utf8, to: "list")
+        let listed = try await scene.larder("run", "--allow-path", other, "--from", list)
+        #expect(listed.errorText.contains("--allow-path DIR"), "\(listed.errorText)")
+        #expect(!listed.errorText.contains("--allow-path \(root)"), "\(listed.errorText)")
         let opened = try await scene.larder("run", "--json", "--allow-path", root, url)
         #expect(opened.code == 0, "\(opened.text)")
     }

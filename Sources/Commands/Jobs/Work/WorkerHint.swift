@@ -29,8 +29,10 @@ final class WorkerHint: Sendable {
             let differing = report.load.stored.count { $0.differs == true }
             if differing > 0 { state.withLock { $0.differing += differing } }
             guard case .failed = report.decision, let failure = report.failure, !failure.needs.isEmpty else { return }
+            // A list may name any file; a URL of the command line is the user's own.
+            let isOwn = arguments.operandBytes.contains(Array(report.job.url.utf8))
             state.withLock { state in
-                state.needed.add(failure.needs)
+                state.needed.add(isOwn ? failure.needs : failure.needs.map(\.withoutDirectory))
                 let batch = report.job.batch
                 if !state.batches.contains(batch), state.batches.count < Self.batchLimit {
                     state.batches.append(batch)
@@ -38,7 +40,7 @@ final class WorkerHint: Sendable {
             }
         case .localFault(let fault?) where !fault.needs.isEmpty:
             state.withLock { state in
-                state.needed.add(fault.needs)
+                state.needed.add(fault.needs.map(\.withoutDirectory))
                 state.isStopped = true
             }
         case .localFault(nil): state.withLock { $0.isStopped = false }
