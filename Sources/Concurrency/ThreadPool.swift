@@ -89,6 +89,66 @@ package final class ThreadPool: Sendable {
     }
 }
 
+extension ThreadPool {
+    /// Like `run`, but gives the call up after `time`, its wait for a thread included, or when the task is cancelled.
+    /// The thread is occupied until `body` returns; a call that has not begun never does.
+    package func run<Value: Sendable, Failure: Error>(
+        within time: Duration, late: Failure, cancelled: Failure,
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let call = LimitedCall<Value, Failure>()
+        let result = await withTaskGroup(of: Void.self, returning: Result<Value, Failure>.self) { group in
+            group.addTask {
+                try? await Task.sleep(for: time)
+                call.end(.failure(Task.isCancelled ? cancelled : late))
+            }
+            submit {
+                guard !call.hasEnded else { return }
+                do throws(Failure) { call.end(.success(try body())) } catch { call.end(.failure(error)) }
+            }
+            let result = await call.result()
+            group.cancelAll()
+            return result
+        }
+        return try result.get()
+    }
+}
+
+/// A call of which the first end counts.
+private final class LimitedCall<Value: Sendable, Failure: Error>: Sendable {
+    private enum State: Sendable {
+        case running
+        case awaited(CheckedContinuation<Result<Value, Failure>, Never>)
+        case ended(Result<Value, Failure>)
+    }
+
+    private let state = Locked(State.running)
+
+    var hasEnded: Bool { state.withLock { if case .ended = $0 { true } else { false } } }
+
+    func end(_ result: Result<Value, Failure>) {
+        let caller = state.withLock { state -> CheckedContinuation<Result<Value, Failure>, Never>? in
+            if case .ended = state { return nil }
+            let last = state
+            state = .ended(result)
+            if case .awaited(let caller) = last { return caller }
+            return nil
+        }
+        caller?.resume(returning: result)
+    }
+
+    func result() async -> Result<Value, Failure> {
+        await withCheckedContinuation { caller in
+            let ended = state.withLock { state -> Result<Value, Failure>? in
+                if case .ended(let result) = state { return result }
+                state = .awaited(caller)
+                return nil
+            }
+            if let ended { caller.resume(returning: ended) }
+        }
+    }
+}
+
 extension ThreadPool: TaskExecutor {
     /// Runs a part of a task that prefers the pool. The pool must outlive the task.
     package func enqueue(_ job: consuming ExecutorJob) {

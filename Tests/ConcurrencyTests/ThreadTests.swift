@@ -20,6 +20,23 @@ struct ThreadTests {
         #expect(UInt(pthread_self()) != first)
     }
 
+    private enum End: Error { case late, cancelled }
+
+    @Test func `a call that hangs is given up after its time, or when its task is cancelled`() async {
+        let pool = ThreadPool(name: "pool", threads: 1), gate = ConditionLock(false)
+        @Sendable func hang(_ time: Duration) async throws(End) {
+            try await pool.run(within: time, late: .late, cancelled: .cancelled) { () throws(End) in
+                gate.wait { $0 ? () : nil }
+            }
+        }
+        await #expect(throws: End.late) { try await hang(.milliseconds(1)) }
+        let task = Task { try await hang(.seconds(3_600)) }
+        task.cancel()
+        await #expect(throws: End.cancelled) { try await task.value }
+        gate.change(wakingAll: true) { $0 = true }
+        await #expect(throws: Never.self) { try await hang(.seconds(3_600)) }
+    }
+
     @Test func `a task that prefers an actor's thread calls the actor on that thread and stays on it`() async {
         let actor = Pinned()
         let thread = await actor.current()

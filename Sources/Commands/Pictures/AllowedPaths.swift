@@ -16,10 +16,14 @@ enum AllowedPaths {
     static func source(_ arguments: Arguments, _ limits: FetchLimits) throws(CommandError) -> FileSource {
         let paths = try arguments.list(option.name) + arguments.list("from-directory")
         do throws(StoreError) {
-            return try FileSource(directories: paths, limit: limits.body)
+            return try FileSource(directories: paths, limits: limits)
         } catch {
             let reason =
-                error.number == ENOSYS ? "file: URLs need Linux 5.6 or later" : String(cString: strerror(error.number))
+                switch error.number {
+                case ENOSYS: "file: URLs need Linux 5.6 or later"
+                case EPERM: "the container's seccomp filter denies openat2, which file: URLs need"
+                default: String(cString: strerror(error.number))
+                }
             throw .usage("\(arguments.label(option.name)): cannot open '\(error.path)': \(reason)")
         }
     }

@@ -2,6 +2,15 @@ internal import Downloader
 private import Glibc
 internal import ImageModel
 
+/// Another descriptor of an open file: the file's own number may be given to another one while a copy hangs.
+final class CopyTarget: Sendable {
+    let descriptor: Int32
+
+    init(duplicating file: Int32) { descriptor = fcntl(file, F_DUPFD_CLOEXEC, 0) }
+
+    deinit { close(descriptor) }
+}
+
 /// The copy of a local file into the file of a load, with the limits and checks of a download. Blocks.
 struct FileCopy: Sendable {
     private static let pieceBytes = 256 << 10
@@ -10,8 +19,7 @@ struct FileCopy: Sendable {
     /// The largest file in bytes.
     let limit: Int64
     let inspects: @Sendable (UnsafeRawBufferPointer) -> PrefixVerdict
-    /// An open file that stays the caller's.
-    let target: Int32
+    let target: CopyTarget
 
     /// Copies a regular file.
     ///
@@ -41,6 +49,9 @@ struct FileCopy: Sendable {
             digest.update(piece)
             try write(piece)
         }
+        guard let end = entry.status, bytes == Int64(end.st_size), end.st_size == status.st_size,
+            end.st_mtim.tv_sec == status.st_mtim.tv_sec, end.st_mtim.tv_nsec == status.st_mtim.tv_nsec
+        else { throw FetchError(.connectionLost, "\(url): the file changed while it was read") }
         guard bytes > 0 else { throw FetchError(.badImageData, "\(url): the file is empty") }
         return FetchResponse(bytes: Int(bytes), sha256: digest.finish())
     }
@@ -56,7 +67,7 @@ struct FileCopy: Sendable {
     private func write(_ piece: UnsafeRawBufferPointer) throws(FetchError) {
         var rest = piece
         while !rest.isEmpty {
-            let written = Glibc.write(target, rest.baseAddress, rest.count)
+            let written = Glibc.write(target.descriptor, rest.baseAddress, rest.count)
             if written < 0 && errno == EINTR { continue }
             guard written >= 0 else {
                 let number = errno

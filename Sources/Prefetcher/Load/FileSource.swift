@@ -9,20 +9,24 @@ internal import ImageModel
 ///
 /// SDWebImage 5.21.5 reads any file URL.
 public struct FileSource: ImageSource {
-    private let directories: [OpenDirectory]
-    private let limit: Int64
+    /// Threads for files: as many reads may hang, for example in a network file system, before others wait for one.
+    private static let threads = 8
+
+    private let directories: Locked<[OpenDirectory]>
+    private let limits: FetchLimits
     private let disk: ThreadPool?
 
-    /// A source over directories, which are opened now; none by default, so that every file is refused.
+    /// A source over directories, which are opened now; none by default, so that every file is refused. A path that
+    /// names another directory later is opened anew.
     ///
     /// - Parameters:
     ///   - paths: directories.
-    ///   - limit: the largest file in bytes, 32 MiB by default.
+    ///   - limits: `body`, and `total` for reading one file, with the wait for a thread.
     /// - Throws: `StoreError` for a path that is not a directory, and on a kernel before Linux 5.6.
-    public init(directories paths: [String], limit: Int64 = 32 << 20) throws(StoreError) {
-        directories = try paths.map { (path) throws(StoreError) in try OpenDirectory(path) }
-        self.limit = limit
-        disk = paths.isEmpty ? nil : ThreadPool(name: "files", threads: 2)
+    public init(directories paths: [String], limits: FetchLimits = FetchLimits()) throws(StoreError) {
+        directories = Locked(try paths.map { (path) throws(StoreError) in try OpenDirectory(path) })
+        self.limits = limits
+        disk = paths.isEmpty ? nil : ThreadPool(name: "files", threads: Self.threads)
     }
 
     /// Whether the scheme is `file`.
@@ -45,14 +49,18 @@ public struct FileSource: ImageSource {
     package func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         let url = request.url
         let path = try FileURL.path(url)
-        let places = directories.compactMap { directory in directory.relative(path).map { (directory, $0) } }
-        guard let disk, !places.isEmpty else {
-            throw FetchError(.addressRefused, "\(url): the file is not below an allowed directory")
-                .needing(Self.setting(for: path))
-        }
+        guard let disk else { throw Self.refusal(url, path) }
+        let limits = request.limits ?? limits, directories = directories
         let copy = FileCopy(
-            url: url, limit: request.limits?.body ?? limit, inspects: request.inspects, target: file)
-        return try await disk.run { () throws(FetchError) in
+            url: url, limit: limits.body, inspects: request.inspects, target: CopyTarget(duplicating: file))
+        return try await disk.run(
+            within: limits.total,
+            late: FetchError(.timedOut, "\(url): reading the file took more than \(limits.total)"),
+            cancelled: FetchError(.cancelled, "cancelled")
+        ) { () throws(FetchError) in
+            let held = directories.withLock { $0 }.map(\.current)
+            directories.withLock { $0 = held }
+            let places = held.compactMap { directory in directory.relative(path).map { (directory, $0) } }
             // Directories may overlap: a file behind a link in one of them may lie directly in another.
             var failure: FetchError?
             for (directory, relative) in places {
@@ -60,8 +68,12 @@ public struct FileSource: ImageSource {
                     failure = failure ?? error
                 }
             }
-            throw failure ?? FetchError(.fileNotFound, "\(url): no such file")
+            throw failure ?? Self.refusal(url, path)
         }
+    }
+
+    private static func refusal(_ url: String, _ path: [UInt8]) -> FetchError {
+        FetchError(.addressRefused, "\(url): the file is not below an allowed directory").needing(setting(for: path))
     }
 
     /// The option that would allow a path: its directory. A name that an option cannot have is left out.

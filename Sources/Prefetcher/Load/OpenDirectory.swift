@@ -5,11 +5,12 @@ package import Glibc
 /// A directory from which files are opened, and none outside it: the kernel resolves each path beneath it and follows
 /// no symbolic link.
 ///
-/// It stays the same directory when another one takes its path.
+/// It stays the same directory when another one takes its path; `current` is then that one.
 package final class OpenDirectory: Sendable {
     /// The absolute path as given, without `.` and doubled slashes; the real path where it has `..`.
     package let path: [UInt8]
     private let descriptor: Int32
+    private let given: String
     /// The components of `path`, and of the real path.
     private let spellings: [[ArraySlice<UInt8>]]
 
@@ -27,6 +28,7 @@ package final class OpenDirectory: Sendable {
             given = Self.components(Array(UnsafeRawBufferPointer(start: current, count: strlen(current)))) + given
         }
         if given.contains(where: { $0.elementsEqual("..".utf8) }) { given = Self.components(resolved) }
+        self.given = path
         self.path = given.flatMap { [UInt8(ascii: "/")] + $0 }
         spellings = [given, Self.components(resolved)]
         descriptor = larder_open_directory(path)
@@ -37,6 +39,15 @@ package final class OpenDirectory: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// The directory that the path names now; this one while the path names none.
+    package var current: OpenDirectory {
+        var named = stat(), held = stat()
+        guard stat(given, &named) == 0, fstat(descriptor, &held) == 0,
+            (named.st_dev, named.st_ino) != (held.st_dev, held.st_ino), let other = try? OpenDirectory(given)
+        else { return self }
+        return other
+    }
 
     /// The rest of an absolute path beneath this directory; nil for a path that is not. A `..` in it is left to the
     /// kernel.

@@ -21,7 +21,9 @@ struct FileSourceTests {
         root = harness.directory.path + "/files"
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
         try Data(harness.image).write(to: URL(filePath: root + "/a b.jpg"))
-        let files = try FileSource(directories: [root], limit: 1 << 20)
+        var limits = FetchLimits()
+        limits.body = 1 << 20
+        let files = try FileSource(directories: [root], limits: limits)
         source = files
         manager = try harness.manager { $0.sources.append(files) }
     }
@@ -48,7 +50,7 @@ struct FileSourceTests {
         }
         let outside = await failure(of: LoadRequest(url: "file:///etc/pass%77d"), by: manager)
         #expect(outside?.needs == [.path("/etc")])
-        #expect(outside?.message.contains("--allow-path /etc") == true)
+        #expect(outside?.message.contains("--allow-path DIR accepts it") == true)
         #expect(await kind("file://\(root)/%2e%2e/%2e%2e/%2e%2e/etc/passwd") == "LarderErrorDomain 101")
         #expect(await kind("file://\(root)/a%2F..%2F..%2Fcache") == "NSURLErrorDomain -1100")
         let closed = try FileSource(directories: [])
@@ -103,6 +105,34 @@ struct FileSourceTests {
         let large = await failure(of: LoadRequest(url: "file://\(root)/big"), by: manager)
         #expect(large?.failureCode == .bodyTooLarge)
         #expect(large?.needs == [.body(2 << 20)])
+    }
+
+    @Test func `a file that changes while it is read fails for now`() async throws {
+        let path = root + "/a b.jpg", image = harness.image
+        var request = FetchRequest("file://\(root)/a%20b.jpg")
+        request.inspects = { _ in
+            _ = truncate(path, off_t(image.count + 1))
+            return .accepted
+        }
+        let target = try #require(tmpfile())
+        defer { fclose(target) }
+        do throws(FetchError) {
+            _ = try await source.fetch(request, into: fileno(target))
+            Issue.record("it was read")
+        } catch {
+            #expect(error.code == .connectionLost)
+        }
+    }
+
+    @Test func `a directory that takes the path of an allowed one is read in its place`() async throws {
+        let base = harness.directory.path
+        try FileManager.default.createDirectory(atPath: base + "/next", withIntermediateDirectories: true)
+        try Data(harness.image).write(to: URL(filePath: base + "/next/new.jpg"))
+        #expect(await kind("file://\(root)/new.jpg") == "NSURLErrorDomain -1100")
+        #expect(rename(root, base + "/old") == 0)
+        #expect(await kind("file://\(root)/none.jpg") == "NSURLErrorDomain -1100")
+        #expect(rename(base + "/next", root) == 0)
+        #expect(await kind("file://\(root)/new.jpg") == nil)
     }
 
     @Test func `a pipe, a socket and a device are not read`() async throws {
