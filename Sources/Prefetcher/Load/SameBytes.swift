@@ -22,7 +22,9 @@ final class SameBytes: Sendable {
             let plan = commit.plan
             guard let original = commit.original, !original.response.sha256.isEmpty, plan.decryptor == nil,
                 plan.serializer == nil, plan.variantStore.contains(.disk), !commit.missing.isEmpty,
-                !plan.request.options.contains(.remake)
+                !plan.request.options.contains(.remake),
+                // The file of a watermark may have other bytes by now.
+                commit.missing.allSatisfy(\.variant.watermarks.isEmpty)
             else { return nil }
             sha256 = original.response.sha256
             recipes = commit.missing.map(\.recipe)
