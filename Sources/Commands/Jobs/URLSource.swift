@@ -67,6 +67,14 @@ struct URLSource {
         guard patterns.isEmpty || !directories.isEmpty else {
             throw .usage("\(arguments.label("glob")): only the files of --from-directory have names to match")
         }
+        for pattern in patterns {
+            let parts = pattern.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.allSatisfy({ !$0.isEmpty && !$0.hasPrefix(".") }) else {
+                throw .usage(
+                    "\(arguments.label("glob")): '\(pattern)' can match nothing: a pattern is of names or of paths below "
+                        + "the directory, and hidden ones are left out")
+            }
+        }
         let urls = arguments.operandBytes.dropFirst(count)
         // Among others an empty URL is a failed item, as in a list.
         guard !lists.isEmpty || !directories.isEmpty || urls.isEmpty || urls.contains(where: { !$0.isEmpty }) else {
