@@ -89,6 +89,7 @@ struct VariantTests {
         (#"[{"name":"a","keySuffix":"x","colour":1}]"#, "$.variants[0].colour: is not a known field"),
         (#"[{"keySuffix":"x"}]"#, "$.variants[0].name: is missing"),
         (#"[{"name":"","keySuffix":"x"}]"#, "$.variants[0].name: must not be empty"),
+        (#"[{"name":"a\u0000","keySuffix":"x"}]"#, "$.variants[0].name: must not contain NUL"),
         (#"[{"name":"a","keySuffix":""}]"#, "$.variants[0].keySuffix: must not be empty"),
         (
             #"[{"name":"a","thumbnail":{"width":0,"height":9}}]"#,

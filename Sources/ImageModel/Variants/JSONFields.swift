@@ -92,6 +92,8 @@ package struct JSONFields {
     package mutating func requiredName(_ field: String) throws(VariantError) -> String {
         guard let value = try string(field) else { throw refusal(field, "is missing") }
         guard !value.isEmpty else { throw refusal(field, "must not be empty") }
+        // Postgres stores none.
+        guard !value.utf8.contains(0) else { throw refusal(field, "must not contain NUL") }
         return value
     }
 
