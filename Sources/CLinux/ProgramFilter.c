@@ -5,14 +5,15 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #ifdef LARDER_ARCHITECTURE
 
 /// Calls that reach what neither Landlock nor the limits cover. Everything else is allowed, as programs differ.
 static const uint16_t denied[] = {
-    // Networks.
-    __NR_socket,
+    // Networks, and datagrams to named sockets.
+    __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_sendto, __NR_sendmsg, __NR_sendmmsg,
     // Other processes: to start, signal, trace, delay or read them.
     __NR_tkill, __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_ptrace, __NR_process_vm_readv,
     __NR_process_vm_writev, __NR_kcmp, __NR_setpriority, __NR_ioprio_set, __NR_sched_setscheduler,
@@ -49,6 +50,12 @@ int larder_filter_program_calls(void) {
     };
     struct program program = {.length = 0};
     begin(&program);
+    // The program ends with the worker.
+    compare(&program, BPF_JEQ, __NR_prctl, 0, 4);
+    load(&program, LOW(0));
+    compare(&program, BPF_JEQ, PR_SET_PDEATHSIG, 0, 1);
+    finish(&program, SECCOMP_RET_ERRNO | EPERM);
+    load(&program, offsetof(struct seccomp_data, nr));
     for (size_t index = 0; index < sizeof checked / sizeof *checked; index++) {
         allow_checked(&program, &checked[index]);
         answer(&program, checked[index].call, SECCOMP_RET_ERRNO | EPERM);

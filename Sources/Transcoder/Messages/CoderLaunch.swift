@@ -16,7 +16,7 @@ package struct CoderLaunch: SocketMessage {
     package let parent: Int32
 
     /// Code and libraries of large programs, which take addresses more than memory.
-    private static let programBytes = 512 << 20
+    static let programBytes = 512 << 20
 
     init(_ coder: ImageCoder, _ limits: TranscodeLimits, _ sandbox: SandboxPolicy, parent: Int32) {
         self.coder = coder

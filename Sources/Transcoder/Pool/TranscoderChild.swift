@@ -149,7 +149,7 @@ actor TranscoderChild {
     ) async throws(TranscodeError) -> CoderPicture? {
         let limits = configuration.limits
         guard let original, let coder = try limits.coder(named: request?.coder, ofFile: original) else { return nil }
-        let permits = min(MemoryUnit.count(limits.memoryBytes), memory.permits)
+        let permits = min(MemoryUnit.count(limits.memoryBytes + CoderLaunch.programBytes), memory.permits)
         guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
         defer { memory.release(permits) }
         do throws(TranscodeError) { return try run(coder, original) } catch {
