@@ -8,8 +8,9 @@ public struct FailureReason: Error, Equatable, Codable {
     public let message: String
     /// Whether a second such failure may make the job's image poison (302); true by default. Not part of the JSON form.
     public var countsTowardPoison = true
-    /// With error 501: the credential profile that the worker cannot use, which concerns only the jobs that name it;
-    /// nil when every job is concerned. Escaped, at most 64 characters. Not part of the JSON form.
+    /// With error 501: the credential profile, bucket or coder (`coders.NAME`) that the worker cannot use, which concerns
+    /// only the jobs that need it; nil when every job is concerned. Escaped, at most 64 characters. Not part of the JSON
+    /// form.
     public var profile: String?
 
     /// The worker's settings because of which the image failed, with the values that it needs; empty for every other

@@ -1,3 +1,4 @@
+private import Glibc
 public import ImageModel
 
 /// A program that makes a picture of images in a format that Larder does not read, such as the first frame of a video.
@@ -94,6 +95,12 @@ public struct ImageCoder: Sendable, Hashable, Codable {
         }
         (self.name, self.mediaType, self.signatures) = (name, mediaType, signatures)
         (self.command, self.paths) = (command, paths)
+    }
+
+    /// Whether the program is a regular file that this process may execute.
+    package var hasProgram: Bool {
+        var status = stat()
+        return stat(command[0], &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(command[0], X_OK) == 0
     }
 
     /// Whether a coder may have this name.

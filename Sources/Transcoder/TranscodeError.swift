@@ -54,16 +54,19 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
 
     /// The settings that the image needs, where the limits refuse it.
     package let needs: [RequiredSetting]
+    /// With 501: `coders.NAME`, if only the images of this coder are concerned; nil if every image is.
+    package let profile: String?
 
     package init(
         _ code: Code, _ message: String, signal: Int32? = nil, countsTowardPoison: Bool = true,
-        needs: [RequiredSetting] = []
+        needs: [RequiredSetting] = [], profile: String? = nil
     ) {
         self.code = code
         self.message = message
         self.signal = signal
         self.countsTowardPoison = countsTowardPoison
         self.needs = needs
+        self.profile = profile
     }
 
     /// Domain and code: SDWebImage's when it has the code, else Larder's.
@@ -81,6 +84,7 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         var failure = FailureReason(failureCode, text)
         failure.countsTowardPoison = countsTowardPoison
         failure.needs = needs
+        failure.profile = profile
         return failure
     }
 

@@ -47,6 +47,6 @@ struct ProfileFaults: Sendable {
         guard let first = faults.min(by: { ($0.batch, $0.profile) < ($1.batch, $1.profile) }) else { return nil }
         let others = faults.count > 1 ? " (and \(faults.count - 1) more of other batches or profiles)" : ""
         return
-            "only jobs with credential profile '\(first.profile)' of batch \(first.batch): \(first.reason.message)\(others)"
+            "only jobs that need '\(first.profile)' of batch \(first.batch): \(first.reason.message)\(others)"
     }
 }

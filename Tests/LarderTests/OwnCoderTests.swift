@@ -51,6 +51,29 @@ struct OwnCoderTests {
         #expect(format == "made")
         let verified = try await Self.command(scene, Self.made, "cache", "verify").run()
         #expect(verified.code == 0, "\(verified.text)")
+        let unknown = try await scene.larder("cache", "verify", "--remove", "--yes")
+        #expect(unknown.code == 0, "\(unknown.text)")
+        #expect(unknown.text.contains("1 of unknown format: no fault"), "\(unknown.text)")
+        #expect(try scene.bytes(try lines.job(url).original?.path) == file)
+    }
+
+    @Test func `a program that is no file is found by config check and doctor, and concerns only its jobs`()
+        async throws
+    {
+        let scene = try await Scene()
+        let text = "[coders.gone]\nsignature = \"4d414445\"\ncommand = [\"/usr\"]\n"
+        let checked = try await Self.command(scene, text, "config", "check").run()
+        #expect(checked.code == 2)
+        #expect(checked.text.contains("coders.gone.command: there is no program /usr"), "\(checked.text)")
+        let doctor = try await Self.command(scene, text, "doctor").run()
+        #expect(doctor.text.contains("FAIL coder gone: /usr"), "\(doctor.text)")
+        scene.origin.on("/a.made", .body(Array("MADE".utf8)))
+        let urls = try [scene.origin.url("/a.made"), scene.serve("plain.jpg", at: "/b.jpg")]
+        #expect(try await scene.larder(["enqueue"] + urls).run().code == 0)
+        let worked = try await Self.command(scene, text, "work", "--drain").run()
+        #expect(worked.code == 4, "\(worked.text)\(worked.errorText)")
+        #expect(worked.errorText.contains("coders.gone"), "\(worked.errorText)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job_history") == "1")
     }
 
     @Test func `a context names a coder that the file has, and run refuses any other`() async throws {

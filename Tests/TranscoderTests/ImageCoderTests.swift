@@ -134,6 +134,14 @@ struct ImageCoderTests {
         Failure(
             description: "connects", script: "exec /bin/bash -c 'exec 3<>/dev/tcp/127.0.0.1/9'",
             text: "Operation not permitted"),
+        Failure(
+            description: "sends datagrams",
+            script: """
+                exec /usr/bin/python3 -ISc 'import ctypes, os; c = ctypes.CDLL(None, use_errno=True); r = [
+                c.socketpair(1, 2, 0, 0), c.connect(0, 0, 0), c.bind(0, 0, 0), c.sendto(0, 0, 0, 0, 0, 0),
+                c.sendmsg(0, 0, 0), c.sendmmsg(0, 0, 0, 0), c.prctl(1, 0), c.prctl(4, 0)]
+                os.write(2, repr(r).encode()); os._exit(ctypes.get_errno())'
+                """, text: "code 1: [-1, -1, -1, -1, -1, -1, -1, 0]"),
         Failure(description: "reads a file", script: "exec cat /etc/passwd", text: "Permission denied"),
         Failure(description: "writes a file", script: "echo x > /tmp/larder-coder", text: "Permission denied"),
         Failure(description: "lists a directory", script: "exec ls /proc", text: "Permission denied"),
@@ -194,10 +202,11 @@ struct ImageCoderTests {
         }
     }
 
-    @Test func `a program that is missing is the machine's fault`() async throws {
+    @Test func `a program that is missing is the machine's fault, of its images alone`() async throws {
         let coder = try ImageCoder(name: "gone", signatures: [.init([1])], command: ["/usr/bin/no-such-program"])
         let error = try await Self.harness(coder).refusal([1])
         #expect(error?.code == .localFault)
+        #expect(error?.failure.profile == "coders.gone")
         #expect(error?.message.contains("'gone' cannot be started: /usr/bin/no-such-program") == true)
     }
 

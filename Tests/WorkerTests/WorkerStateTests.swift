@@ -353,7 +353,7 @@ import Testing
         }
         #expect(state.nextClaimAction(at: start) == "profile cdn of batch 7")
         #expect(state.nextClaimAction(at: start) == "profile cdn of batch 8")
-        let summary = "only jobs with credential profile 'cdn' of batch 7: unknown profile"
+        let summary = "only jobs that need 'cdn' of batch 7: unknown profile"
         #expect(state.nextClaimAction(at: start) == "report \(summary) (and 1 more of other batches or profiles)")
         #expect(state.nextClaimAction(at: start) == "claim 3")
         // Batch 7 has such jobs again after a minute, batch 8 has none any more.

@@ -1,5 +1,6 @@
 private import CLinux
 private import Glibc
+internal import ImageModel
 internal import Transcoder
 
 /// A process that becomes the program of a coder: what `larder-transcoder` does when a pool starts it for one.
@@ -17,7 +18,7 @@ package enum CoderProcess {
             let isStarting = try? CoderReply().message(), socket.send(isStarting)
         else { return ChildExit.unfit }
         do throws(TranscodeError) { try start(launch) } catch {
-            if let reply = try? CoderReply(error).message() { _ = socket.send(reply) }
+            if let reply = try? CoderReply(error).message() { _ = socket.write(reply) }
         }
         return ChildExit.unfit
     }
@@ -53,7 +54,8 @@ package enum CoderProcess {
         let number = errno
         return TranscodeError(
             .localFault, "the coder '\(coder.name)' cannot be started: \(what) (errno \(number))",
-            countsTowardPoison: false)
+            countsTowardPoison: false,
+            profile: MachineShortage.reason(number) == nil ? "coders.\(coder.name)" : nil)
     }
 
     /// Strings for C, which the process keeps to its end, and a null pointer.

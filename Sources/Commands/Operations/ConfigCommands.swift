@@ -126,7 +126,7 @@ private enum ConfigText {
             { _ = try WorkerSetup.limits(of: $0) }, { _ = try WorkerEndpoint.address($0) },
             { _ = try TelemetryOptions.tracer($0) },
         ]
-        var faults = (file?.coders ?? []).filter { access($0.command[0], X_OK) != 0 }.map {
+        var faults = (file?.coders ?? []).filter { !$0.hasProgram }.map {
             "coders.\($0.name).command: there is no program \($0.command[0])"
         }
         for check in checks {

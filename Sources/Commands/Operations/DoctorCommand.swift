@@ -81,6 +81,11 @@ private struct Checkup {
             record("transcoder", ok: false, error.description)
         }
         await pool.shutdown()
+        for coder in configuration.limits.coders {
+            record(
+                "coder \(coder.name)", ok: coder.hasProgram,
+                coder.command[0] + (coder.hasProgram ? "" : " is no program that can be started"))
+        }
     }
 
     /// A missing encoder is a warning: many lists need only the encoders of JPEG, PNG and WebP.

@@ -36,8 +36,8 @@ extension ChildReply.Outcome {
 }
 
 extension TranscodeError {
-    /// The settings become part of a command that people run.
-    fileprivate var isInBounds: Bool { needs.count <= 8 && needs.allSatisfy(\.isOfTranscoder) }
+    /// The settings become part of a command that people run, and a child that reads an image starts no coder.
+    fileprivate var isInBounds: Bool { needs.count <= 8 && needs.allSatisfy(\.isOfTranscoder) && profile == nil }
 }
 
 extension SourceHeader {
