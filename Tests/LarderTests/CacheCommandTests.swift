@@ -45,6 +45,11 @@ struct CacheCommandTests {
     private func layThree() throws {
         try lay("0cc175b9c0f1b6a831c399e269772661.jpg", try TestImage.bytes("plain.jpg"), age: 10)
         try lay("92eb5ffee6ae2fec3ad71c777531578f.000000},2)", try TestImage.bytes("alpha.png"), age: 700_000)
+        try lay("4a8a08f09d37b73795649038408b5f33", Array("no image".utf8), age: 5_000_000)
+    }
+
+    /// Makes the third file one that begins as an image does.
+    private func damageThird() throws {
         try lay("4a8a08f09d37b73795649038408b5f33", [0xff, 0xd8, 0xff] + Array("image".utf8), age: 5_000_000)
     }
 
@@ -213,6 +218,10 @@ struct CacheCommandTests {
 
     @Test func `verify decodes every file without changing access times`() async throws {
         try layThree()
+        let unknown = try await larder("verify", "--json", "--remove", "--yes")
+        #expect(unknown.code == 0, "\(unknown.text)")
+        #expect(try last(unknown)["unknown"] as? Int == 1)
+        try damageThird()
         let outcome = try await larder("verify", "--json")
         #expect(outcome.code == 1, "\(outcome.errorText)")
         #expect(outcome.lines.count == 2)
@@ -251,6 +260,7 @@ struct CacheCommandTests {
 
     @Test func `verify --remove deletes what the contents prove, and nothing that it cannot read`() async throws {
         try layThree()
+        try damageThird()
         let unreadable = try layUnreadable()
         let outcome = try await larder("verify", "--json", "--remove", "--yes")
         #expect(outcome.code == 1, "\(outcome.errorText)")
