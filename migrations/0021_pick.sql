@@ -9,9 +9,6 @@
 --
 -- No statement here lets the planner choose: rows are found by ctid, by = ANY of an index, or by LATERAL with OFFSET 0,
 -- one probe per job, so that wrong statistics cannot turn a claim of ten jobs into a scan of a million.
---
--- Error codes: LA002 unknown batch, LA005 worker unknown or stopped or its lease expired, LA006 unknown queue, LA014
--- isolation level, 22023 argument.
 
 -- The priority that a claim takes first: 0, but in every Nth claim (low_priority_every) one of those that have ready
 -- jobs, the highest of them left out, each in turn.
@@ -19,19 +16,14 @@ CREATE FUNCTION larder_data.first_priority(queue_no smallint, turns bigint[], lo
 RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
-    present int[];
+    nth bigint := CASE WHEN n % nullif(low_priority_every, 0) = 0 THEN n / low_priority_every END;
+    present int[] := CASE WHEN nth IS NOT NULL THEN ARRAY(
+        SELECT p FROM generate_series(0, 9) AS p
+        WHERE EXISTS (
+            SELECT FROM larder_data.ready x WHERE x.lane = queue_no * 10 + p AND x.turn > turns[p + 1] OFFSET 0)
+        ORDER BY p) END;
 BEGIN
-    IF n % nullif(low_priority_every, 0) = 0 THEN
-        present := ARRAY(
-            SELECT p FROM generate_series(0, 9) AS p
-            WHERE EXISTS (
-                SELECT FROM larder_data.ready x WHERE x.lane = queue_no * 10 + p AND x.turn > turns[p + 1] OFFSET 0)
-            ORDER BY p);
-        IF cardinality(present) > 1 THEN
-            RETURN present[2 + (n / low_priority_every) % (cardinality(present) - 1)];
-        END IF;
-    END IF;
-    RETURN 0;
+    RETURN coalesce(present[2 + nth % nullif(cardinality(present) - 1, 0)], 0);
 END $$;
 
 -- Locks the next ready rows of a queue behind these turns, one priority first, and returns their ctids.
@@ -49,8 +41,7 @@ BEGIN
 END $$;
 
 -- Locks ready rows of jobs that a batch has, with ids above after_job and not in a closed queue, in the order of the
--- ids, and returns their ctids; none while the batch is paused, or when it has ended. The jobs of a batch are found by
--- id, in whatever state, and then their ready rows.
+-- ids, and returns their ctids; none while the batch is paused, or when it has ended.
 CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int, closed smallint[])
 RETURNS tid[]
 LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
@@ -83,33 +74,6 @@ BEGIN
             WHERE x.job_id = mine.id AND mine.id IS DISTINCT FROM mine.before AND x.lane / 10 <> ALL (closed)
             FOR UPDATE SKIP LOCKED) AS place
         LIMIT max_jobs);
-END $$;
-
--- As pick_of_batch, within the limits of each queue. some_left: rows were left because of a limit.
-CREATE FUNCTION larder_data.pick_within_limits(
-    batch_no bigint, after_job bigint, max_jobs int, limited smallint[], OUT picked tid[], OUT some_left boolean
-)
-LANGUAGE plpgsql AS $$
-DECLARE
-    allowed int[] := larder_data.lock_limits(limited);
-BEGIN
-    picked := larder_data.pick_of_batch(batch_no, after_job, max_jobs, ARRAY(
-        SELECT q.id FROM larder_data.queue q
-        WHERE q.paused_at IS NOT NULL
-            -- With a limit that is used up, or not locked.
-            OR (q.max_running IS NOT NULL OR q.max_rate IS NOT NULL)
-                AND coalesce(allowed[array_position(limited, q.id)], 0) = 0));
-    some_left := false;
-    IF limited <> '{}' THEN
-        SELECT array_agg(p.tid ORDER BY p.ord), count(*) < cardinality(picked) INTO picked, some_left
-        FROM (
-            SELECT t.tid, t.ord, row_number() OVER (PARTITION BY r.queue_id ORDER BY t.ord) AS n,
-                allowed[array_position(limited, r.queue_id)] AS most
-            FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
-                LATERAL (SELECT (x.lane / 10)::smallint AS queue_id FROM larder_data.ready x
-                    WHERE x.ctid = t.tid OFFSET 0) AS r) AS p
-        WHERE p.n <= coalesce(p.most, p.n);
-    END IF;
 END $$;
 
 -- STABLE, in SQL and without SET, so that Postgres inlines it. BEGIN ATOMIC: its names and operators were found when it
@@ -173,13 +137,11 @@ BEGIN
     WHERE q.name = claim_context.queue;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
-    ELSIF worker_lives IS NOT TRUE THEN
-        IF NOT EXISTS (
-            SELECT FROM larder_data.current_worker w
-            WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
-              AND larder_data.has_lease(w.heartbeat_at, w.lease_ms)) THEN
-            RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
-        END IF;
+    ELSIF worker_lives IS NOT TRUE AND NOT EXISTS (
+        SELECT FROM larder_data.current_worker w
+        WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
+          AND larder_data.has_lease(w.heartbeat_at, w.lease_ms)) THEN
+        RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
     END IF;
 END $$;
 
@@ -196,7 +158,6 @@ DECLARE
 BEGIN
     kept := picked;
     some_held := false;
-    -- Mostly none of them.
     SELECT EXISTS (
             SELECT FROM larder_data.batch b
             WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))

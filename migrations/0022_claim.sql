@@ -1,5 +1,4 @@
--- Claims: the calls, of a queue or of one batch, and the maintenance of the jobs in front. How rows are found is in
--- pick.sql.
+-- Claims of a queue or of one batch, and the maintenance of the jobs in front.
 
 CREATE FUNCTION larder_data.claim_batch(
     worker bigint, claim_no bigint, batch text, after_job bigint, wanted int
@@ -14,6 +13,7 @@ DECLARE
           AND (q.id = (SELECT b.queue_id FROM larder_data.batch b WHERE b.id = batch_no)
             OR EXISTS (SELECT FROM larder_data.job_item s WHERE s.batch_id = batch_no))
         ORDER BY q.id);
+    allowed int[];
     picked tid[];
     taken bigint[];
     jobs bigint[] := '{}'::bigint[];
@@ -24,9 +24,24 @@ BEGIN
     -- thousand, and the next ones move on.
     FOR round IN 1 .. 5 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
-        SELECT p.picked, p.some_left INTO picked, some_left
-        FROM larder_data.pick_within_limits(batch_no, after_job,
-            CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END, limited) p;
+        allowed := larder_data.lock_limits(limited);
+        picked := larder_data.pick_of_batch(
+            batch_no, after_job, CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END, ARRAY(
+                SELECT q.id FROM larder_data.queue q
+                -- Paused, or with a limit that is used up or not locked.
+                WHERE q.paused_at IS NOT NULL OR (q.max_running IS NOT NULL OR q.max_rate IS NOT NULL)
+                    AND coalesce(allowed[array_position(limited, q.id)], 0) = 0));
+        some_left := false;
+        IF limited <> '{}' THEN
+            SELECT array_agg(p.tid ORDER BY p.ord), count(*) < cardinality(picked) INTO picked, some_left
+            FROM (
+                SELECT t.tid, t.ord, row_number() OVER (PARTITION BY r.queue_id ORDER BY t.ord) AS n,
+                    allowed[array_position(limited, r.queue_id)] AS most
+                FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
+                    LATERAL (SELECT (x.lane / 10)::smallint AS queue_id FROM larder_data.ready x
+                        WHERE x.ctid = t.tid OFFSET 0) AS r) AS p
+            WHERE p.n <= coalesce(p.most, p.n);
+        END IF;
         some_held := false;
         IF picked <> '{}' THEN
             SELECT h.kept, h.some_held INTO picked, some_held
@@ -77,8 +92,7 @@ BEGIN
         WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no ORDER BY j.priority, r.job_id) ELSE '{}' END;
     wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND only_batch IS NULL THEN 0 ELSE least(max_jobs, 1000) END;
     IF only_batch IS NOT NULL THEN
-        jobs := jobs || larder_data.claim_batch(
-            worker, claim_no, only_batch, coalesce(after_job, 0), wanted);
+        jobs := jobs || larder_data.claim_batch(worker, claim_no, only_batch, coalesce(after_job, 0), wanted);
         wanted := 0;
     ELSIF q.limited <> '{}' AND wanted > 0 THEN
         wanted := least(wanted, (larder_data.lock_limits(q.limited))[1]);
@@ -106,16 +120,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
     'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then in turns of the batches, or '
-    'the newest first in a lifo queue; every Nth claim (low_priority_every) starts at one of the lower priorities, '
-    'each in turn. again: the number was used before and the answer lost; returns the jobs that it took, if any. '
-    'only_batch: only jobs that this batch (name or id) has, also those it joined in other queues, in the order of '
-    'their ids, above after_job first. blocked: the URL is on the blocklist, by an operator, or the job does not say '
-    'RetryFailed; it fails with SDWebImageErrorDomain 1003. Where blocked_limit is not NULL, a worker whose own limit '
-    'is higher runs the job all the same: of memory in bytes (blocked_code 205) or of processor time in ms (206). When '
-    'it succeeds it says "unblocks" in the result. queued_ms: time since the job was enqueued.';
+    'the newest first in a lifo queue.';
 
--- The jobs in front.
---
 -- An origin, or a paused batch, may have a million jobs. The jobs that are claimed next are kept free of them, so that
 -- a claim finds others in its first round. Read without locks, so that no claim passes over a free job. Jobs that other
 -- batches have joined are left to claims. Where queues are long the search reads up to 5,000 rows of each lane and

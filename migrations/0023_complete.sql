@@ -52,32 +52,23 @@ END $$;
 -- error of class 22 where a value has another type.
 CREATE FUNCTION larder_data.cut_results(results json) RETURNS json
 LANGUAGE sql IMMUTABLE BEGIN ATOMIC
-    SELECT json_agg(json_build_object(
-        'job', g.job, 'claim', g.claim, 'result', g.result, 'domain', left(g.domain, 200),
-        'code', larder_data.within(g.code, 2147483647, -2147483648), 'message', left(g.message, 2000),
-        'http_status', larder_data.within(g.http_status, 999),
-        'retry_after_ms', larder_data.within(g.retry_after_ms, 1099511627776),
-        'bytes_in', coalesce(larder_data.within(g.bytes_in, 1099511627776), 0),
-        'bytes_out', coalesce(larder_data.within(g.bytes_out, 1099511627776), 0),
-        'downloads', coalesce(larder_data.within(g.downloads, 1000), 0),
-        'variants', coalesce(larder_data.within(g.variants, 1000), 0),
-        'wait_ms', larder_data.within(g.wait_ms, 2147483647), 'fetch_ms', larder_data.within(g.fetch_ms, 2147483647),
-        'transcode_ms', larder_data.within(g.transcode_ms, 2147483647),
-        'store_ms', larder_data.within(g.store_ms, 2147483647), 'poison', g.poison,
-        'stored', larder_data.stored_or_null(g.stored), 'blocks', g.blocks, 'unblocks', g.unblocks,
-        'worker_limit', larder_data.within(g.worker_limit, 1099511627776),
-        'connection_wait_ms', larder_data.within(g.connection_wait_ms, 2147483647),
-        'dns_ms', larder_data.within(g.dns_ms, 2147483647),
-        'transcoder_wait_ms', larder_data.within(g.transcoder_wait_ms, 2147483647)) ORDER BY g.ord)
-    FROM ROWS FROM (json_to_recordset(results) AS (
-        job bigint, claim bigint, result text, domain text, code numeric, message text, http_status numeric,
-        retry_after_ms numeric, bytes_in numeric, bytes_out numeric, downloads numeric, variants numeric,
-        wait_ms numeric, fetch_ms numeric, transcode_ms numeric, store_ms numeric, poison boolean, stored json,
-        blocks boolean, unblocks boolean, worker_limit numeric, connection_wait_ms numeric, dns_ms numeric,
-        transcoder_wait_ms numeric)) WITH ORDINALITY AS g (
-        job, claim, result, domain, code, message, http_status, retry_after_ms, bytes_in, bytes_out, downloads,
-        variants, wait_ms, fetch_ms, transcode_ms, store_ms, poison, stored, blocks, unblocks, worker_limit,
-        connection_wait_ms, dns_ms, transcoder_wait_ms, ord);
+    SELECT json_agg((
+        SELECT json_object_agg(m.key, CASE
+            WHEN m.key IN ('domain', 'message') THEN to_json(left(m.value #>> '{}', r.high::int))
+            WHEN m.key = 'stored' THEN larder_data.stored_or_null(m.value)
+            WHEN r.key IS NULL THEN m.value
+            ELSE to_json(coalesce(larder_data.within((m.value #>> '{}')::numeric, r.high, r.low), r.absent)) END)
+        FROM json_each(g.result) AS m LEFT JOIN (VALUES
+            ('domain', NULL, 200, NULL), ('message', NULL, 2000, NULL), ('code', -2147483648, 2147483647, NULL),
+            ('http_status', 0, 999, NULL), ('retry_after_ms', 0, 1099511627776, NULL),
+            ('worker_limit', 0, 1099511627776, NULL), ('bytes_in', 0, 1099511627776, 0),
+            ('bytes_out', 0, 1099511627776, 0), ('downloads', 0, 1000, 0), ('variants', 0, 1000, 0),
+            ('wait_ms', 0, 2147483647, NULL), ('fetch_ms', 0, 2147483647, NULL),
+            ('transcode_ms', 0, 2147483647, NULL), ('store_ms', 0, 2147483647, NULL),
+            ('connection_wait_ms', 0, 2147483647, NULL), ('dns_ms', 0, 2147483647, NULL),
+            ('transcoder_wait_ms', 0, 2147483647, NULL)
+            ) AS r (key, low, high, absent) ON r.key = m.key) ORDER BY g.ord)
+    FROM json_array_elements(results) WITH ORDINALITY AS g (result, ord);
 END;
 
 -- The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.
@@ -137,9 +128,8 @@ BEGIN
         (SELECT count(*) <= 1000 AND count(*) = (SELECT count(*) FROM freed) FROM given),
         array_agg(e.url) FILTER (WHERE e.options & 1 = 1 AND e.downloads > 0 OR e.unblocks)
     INTO jobs, claims, is_all, unblocked FROM ended e;
-    IF EXISTS (SELECT FROM larder_data.job_item x WHERE x.job_id = ANY (jobs)) THEN
-        PERFORM larder_data.end_joined(jobs, now());
-    END IF;
+    PERFORM larder_data.end_joined(jobs, now())
+    WHERE EXISTS (SELECT FROM larder_data.job_item x WHERE x.job_id = ANY (jobs));
     IF unblocked IS NOT NULL THEN
         PERFORM larder_data.unblock(unblocked);
     END IF;
@@ -214,32 +204,18 @@ BEGIN
         -- has a row of the blocklist locked.
         PERFORM larder_data.ensure_today();
         PERFORM set_config('lock_timeout', CASE try WHEN 1 THEN '500ms' ELSE '5s' END, true);
+        busy := ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g);
         busy := ARRAY(
-            SELECT j.id FROM larder_data.job j
-            WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g))
+            SELECT j.id FROM larder_data.job j WHERE j.id = ANY (busy)
             EXCEPT SELECT f.id FROM (
-                SELECT j.id FROM larder_data.job j
-                WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g))
-                FOR UPDATE SKIP LOCKED) AS f);
+                SELECT j.id FROM larder_data.job j WHERE j.id = ANY (busy) FOR UPDATE SKIP LOCKED) AS f);
     END LOOP;
     RETURN QUERY
     SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL
-    FROM unnest(done.jobs, done.claims) AS d (job, claim);
-    IF busy <> '{}' THEN
-        RETURN QUERY
-        SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL
-        FROM larder_data.read_results(given) AS g WHERE g.job = ANY (busy);
-    END IF;
+    FROM unnest(done.jobs, done.claims) AS d (job, claim)
+    UNION ALL SELECT g.job, g.claim, 'busy', NULL, NULL, NULL, NULL
+    FROM larder_data.read_results(CASE WHEN busy <> '{}' THEN given END) AS g WHERE g.job = ANY (busy);
 END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
-    'Completes jobs: an array of objects {"job", "claim", "result": succeeded, failed or cancelled} and, where known, '
-    '"domain", "code", "message", "http_status", "retry_after_ms", "bytes_in", "bytes_out", "downloads", "variants", '
-    '"wait_ms", "connection_wait_ms", "dns_ms", "fetch_ms", "transcoder_wait_ms", "transcode_ms", "store_ms", '
-    '"poison" (false: with 301, this is not the image''s fault), '
-    '"blocks" (false: a setting of this worker is the cause, do not block the URL), "unblocks" (true: the job was '
-    'blocked by a lower limit), "worker_limit" (with 205 and 206: the limit that the image exceeded), "stored"; at '
-    'most 1000. Texts are cut and numbers moved into their ranges: domain 200 characters, message 2,000, '
-    'bytes 0 to 2^40, downloads and variants 0 to 1,000; "stored" is kept if it is an array of at most 256 KiB. A '
-    'value of another type fails the call (class 22): send the results one by one. Answers per job succeeded, retried '
-    '(with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated: for a '
-    'day, and until its batch is deleted, it answers the same, then stale.';
+    'Completes jobs, by an array of at most 1000 objects with job, claim, result (succeeded, failed or cancelled) and '
+    'more. Answers per job what was decided: succeeded, retried, failed, cancelled, stale (nothing recorded) or busy.';

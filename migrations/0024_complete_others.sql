@@ -9,26 +9,6 @@ CREATE TYPE larder_data.decision AS (
     delay_ms bigint, is_crash boolean, blocks boolean, block_for interval
 );
 
-CREATE FUNCTION larder_data.block_failed(decisions larder_data.decision[]) RETURNS void
-LANGUAGE sql AS $$
-    INSERT INTO larder_data.blocklist AS x (url_hash, until, code, http_status, worker_limit, url, domain, message)
-    SELECT DISTINCT ON (u.hash) u.hash, now() + least(d.block_for, s.block_cap), d.code, (d.r).http_status,
-        CASE WHEN d.code IN (205, 206) THEN (d.r).worker_limit END, (d.j).url, d.domain, d.message
-    FROM unnest(decisions) AS d CROSS JOIN larder_data.settings s,
-        LATERAL (SELECT larder_data.url_hash((d.j).url) AS hash OFFSET 0) AS u
-    WHERE d.verdict = 'failed' AND d.blocks ORDER BY u.hash
-    ON CONFLICT (url_hash) DO UPDATE SET
-        until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)),
-            (SELECT s.block_cap FROM larder_data.settings s))),
-        last_at = now(), fails = x.fails + 1, (code, http_status, worker_limit, domain, message) = (
-            -- An operator's entry for the URL keeps its reason.
-            SELECT o.code, o.http_status, o.worker_limit, o.domain, o.message
-            FROM (VALUES (true, x.code, x.http_status, x.worker_limit, x.domain, x.message),
-                (false, excluded.code, excluded.http_status, excluded.worker_limit, excluded.domain, excluded.message))
-                AS o (is_operator, code, http_status, worker_limit, domain, message)
-            WHERE o.is_operator = coalesce(x.operator_until > now(), false))
-$$;
-
 -- Decides about jobs that did not succeed, by retry_rule. The delay has full jitter over base * 4^attempt. The jobs'
 -- rows are locked by the caller.
 CREATE FUNCTION larder_data.decide(worker bigint, given larder_data.result[]) RETURNS larder_data.decision[]
@@ -137,8 +117,7 @@ BEGIN
         SELECT (d.j).id FROM unnest(decisions) AS d WHERE d.verdict = 'returned' AND (d.j).id <> ALL (overdue)));
 END $$;
 
--- Results that are not decided by this call: busy where the job is locked, else what the records say: completed before
--- and the answer lost, or stale.
+-- Results that are not decided by this call: busy where the job is locked, else what the records say.
 CREATE FUNCTION larder_data.undecided(worker bigint, given larder_data.result[], locked bigint[]) RETURNS TABLE (
     job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
 )
@@ -216,9 +195,19 @@ BEGIN
     LEFT JOIN LATERAL (SELECT d.code, d.domain WHERE d.verdict = 'failed' AND (d.j).items > 0) AS f ON true
     GROUP BY (d.j).batch_id, f.domain, f.code;
     PERFORM larder_data.end_decided(worker, decisions), larder_data.reschedule_decided(worker, decisions);
-    IF may_block THEN
-        PERFORM larder_data.block_failed(decisions);
-    END IF;
+    INSERT INTO larder_data.blocklist AS x (url_hash, until, code, http_status, worker_limit, url, domain, message)
+    SELECT DISTINCT ON (u.hash) u.hash, now() + least(d.block_for, s.block_cap), d.code, (d.r).http_status,
+        CASE WHEN d.code IN (205, 206) THEN (d.r).worker_limit END, (d.j).url, d.domain, d.message
+    FROM unnest(decisions) AS d CROSS JOIN larder_data.settings s,
+        LATERAL (SELECT larder_data.url_hash((d.j).url) AS hash OFFSET 0) AS u
+    WHERE may_block AND d.verdict = 'failed' AND d.blocks ORDER BY u.hash
+    ON CONFLICT (url_hash) DO UPDATE SET
+        until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)),
+            (SELECT s.block_cap FROM larder_data.settings s))),
+        last_at = now(), fails = x.fails + 1, (code, http_status, worker_limit, domain, message) = (
+            -- An operator's entry for the URL keeps its reason.
+            SELECT o.code, o.http_status, o.worker_limit, o.domain, o.message
+            FROM (SELECT (CASE WHEN x.operator_until > now() THEN x ELSE excluded END).*) AS o);
     -- The download succeeded and something else failed.
     PERFORM larder_data.unblock(ARRAY(
         SELECT (d.j).url FROM unnest(decisions) AS d

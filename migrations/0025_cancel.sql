@@ -9,39 +9,26 @@
 -- call ends a bounded number of jobs and maintenance ends the others.
 --
 -- An operator's call waits at most 1.5 s for a lock: LA010 names the session that holds it.
---
--- Error codes, here and in retry.sql: LA001 batch closed, LA002 no such batch, LA007 no such job or the job is in a
--- state that does not allow the call, LA010 locked, 22023 argument out of range.
 
 -- Deletes the rows of jobs in these states and answers the jobs. A running job stays, and one that is being moved. Each
 -- live job has at most one row in these tables, so a job is answered once.
 CREATE FUNCTION larder_data.take_from_state(
     jobs bigint[], states text[] DEFAULT '{ready,scheduled,suspended}'
 ) RETURNS bigint[]
-LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
+    state text;
+    part bigint[];
     taken bigint[];
 BEGIN
-    WITH from_ready AS (
-        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
-            SELECT x.ctid FROM larder_data.ready x
-            WHERE x.job_id = ANY (jobs) AND 'ready' = ANY (states) FOR UPDATE SKIP LOCKED))
-        RETURNING r.job_id
-    ), from_scheduled AS (
-        DELETE FROM larder_data.scheduled s WHERE s.ctid = ANY (ARRAY(
-            SELECT x.ctid FROM larder_data.scheduled x
-            WHERE x.job_id = ANY (jobs) AND 'scheduled' = ANY (states) FOR UPDATE SKIP LOCKED))
-        RETURNING s.job_id
-    ), from_suspended AS (
-        DELETE FROM larder_data.suspended s WHERE s.ctid = ANY (ARRAY(
-            SELECT x.ctid FROM larder_data.suspended x
-            WHERE x.job_id = ANY (jobs) AND 'suspended' = ANY (states) FOR UPDATE SKIP LOCKED))
-        RETURNING s.job_id
-    )
-    SELECT array_agg(t.job_id) INTO taken FROM (
-        TABLE from_ready UNION ALL TABLE from_scheduled UNION ALL TABLE from_suspended) AS t;
+    FOREACH state IN ARRAY states LOOP
+        EXECUTE format('WITH gone AS (
+            DELETE FROM larder_data.%1$I s WHERE s.ctid = ANY (ARRAY(
+                SELECT x.ctid FROM larder_data.%1$I x WHERE x.job_id = ANY ($1) FOR UPDATE SKIP LOCKED))
+            RETURNING s.job_id
+        ) SELECT array_agg(g.job_id) FROM gone g', state) INTO part USING jobs;
+        taken := taken || part;
+    END LOOP;
     RETURN taken;
 END $$;
 
@@ -72,24 +59,18 @@ END $$;
 CREATE FUNCTION larder_data.lock_state(job bigint) RETURNS text
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '500ms' AS $$
 DECLARE
-    reason_found text;
+    state_found text;
 BEGIN
     FOR i IN 1 .. 1000 LOOP
-        PERFORM FROM larder_data.scheduled s WHERE s.job_id = job FOR UPDATE;
+        SELECT x.state INTO state_found FROM (
+            SELECT * FROM (
+                SELECT 'scheduled' AS state FROM larder_data.scheduled s WHERE s.job_id = job FOR UPDATE) AS s
+            UNION ALL SELECT * FROM (SELECT 'ready' FROM larder_data.ready r WHERE r.job_id = job FOR UPDATE) AS r
+            UNION ALL SELECT * FROM (
+                SELECT s.reason FROM larder_data.suspended s WHERE s.job_id = job FOR UPDATE) AS s
+            UNION ALL SELECT 'running' FROM larder_data.running r WHERE r.job_id = job) AS x LIMIT 1;
         IF FOUND THEN
-            RETURN 'scheduled';
-        END IF;
-        PERFORM FROM larder_data.ready r WHERE r.job_id = job FOR UPDATE;
-        IF FOUND THEN
-            RETURN 'ready';
-        END IF;
-        SELECT s.reason INTO reason_found FROM larder_data.suspended s WHERE s.job_id = job FOR UPDATE;
-        IF FOUND THEN
-            RETURN reason_found;
-        END IF;
-        PERFORM FROM larder_data.running r WHERE r.job_id = job;
-        IF FOUND THEN
-            RETURN 'running';
+            RETURN state_found;
         END IF;
     END LOOP;
     RAISE EXCEPTION 'job % has no state, see larder.check()', job USING ERRCODE = 'data_corrupted';
@@ -162,8 +143,7 @@ END $$;
 
 -- The caller holds the locks on the rows of the jobs. The batch of each job comes last: the job ends with it.
 CREATE FUNCTION larder_data.end_jobs(jobs bigint[]) RETURNS int
-LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     batch bigint;
     mine bigint[];
@@ -249,8 +229,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.batch_cancel IS
     'Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002; a job ends only if no other '
-    'batch has it. Answers how many items were open, 0 for a batch that is over. Waits at most 500 ms for '
-    'completions in progress. What an open transaction adds to the batch is cancelled when it commits.';
+    'batch has it. Answers how many items were open.';
 
 CREATE FUNCTION larder_data.maintenance_cancelled() RETURNS int
 LANGUAGE plpgsql AS $$

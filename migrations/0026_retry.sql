@@ -36,8 +36,8 @@ END $$;
 CREATE FUNCTION larder_data.retry_failures(
     b larder_data.batch, portion int, f larder_data.failure_filter, OUT items bigint, OUT job bigint
 )
-LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET lock_timeout = '500ms' SET enable_nestloop = off SET enable_seqscan = off
+SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     ats timestamptz[];
@@ -86,27 +86,19 @@ BEGIN
             larder_data.mark_retried(b.id, ats, records, jobs);
         PERFORM larder_data.promote_joined(joined, NULL) WHERE joined IS NOT NULL;
     END IF;
-END $$;
-
-CREATE FUNCTION larder_data.try_retry(
-    b larder_data.batch, portion int, f larder_data.failure_filter, OUT items bigint, OUT job bigint
-)
-LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
-BEGIN
-    SELECT r.* INTO items, job FROM larder_data.retry_failures(b, portion, f) AS r;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
     -- An open transaction has inserted a job of one of the URLs, or has the live one locked.
     PERFORM larder_data.raise_locked(format('a job of batch "%s"', coalesce(b.name, b.id::text)), 'larder_data.job');
 END $$;
 
--- Not in the block of try_retry: a row that is locked before a block with an exception handler and updated in it takes
--- a multixact.
+-- Not in the block of retry_failures: a row that is locked before a block with an exception handler and updated in it
+-- takes a multixact.
 CREATE FUNCTION larder_data.reopen(
     b larder_data.batch, portion int, f larder_data.failure_filter, OUT items bigint, OUT job bigint
 )
 LANGUAGE plpgsql AS $$
 BEGIN
-    SELECT r.* INTO items, job FROM larder_data.try_retry(b, portion, f) AS r;
+    SELECT r.* INTO items, job FROM larder_data.retry_failures(b, portion, f) AS r;
     UPDATE larder_data.batch x SET finished_at = NULL WHERE x.id = b.id AND items > 0;
 END $$;
 
@@ -126,36 +118,34 @@ BEGIN
     RETURN (larder_data.reopen(b, 10000, f)).items;
 END $$;
 COMMENT ON FUNCTION larder.batch_retry_portion IS
-    'Reopens failed items of a batch, at most 10,000 records, and answers how many items; 0: none is left. dry_run: '
-    'counts all of them and changes nothing. See larder.batch_retry_failed.';
+    'Reopens failed items of at most 10,000 records of a batch, and answers how many items; 0: none is left. dry_run: '
+    'only counts all of them.';
 
 CREATE FUNCTION larder.batch_discard_portion(batch text, portion int DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     b larder_data.batch := larder_data.lock_batch(batch);
-    last bigint;
     discarded bigint;
 BEGIN
     -- A portion is everything up to a number, in the order of the partitions' indexes. Records without items, of jobs
     -- that ran for other batches only, are included: a portion of nothing else would look like the end.
-    SELECT max(x.job_id) INTO last FROM (
-        SELECT h.job_id FROM larder_data.job_history h
-        WHERE h.batch_id = b.id AND h.outcome = 'failed' AND h.retried_as IS NULL AND h.discarded_at IS NULL
-          AND h.items > 0
-        ORDER BY h.job_id LIMIT portion) AS x;
     WITH discarded AS (
         UPDATE larder_data.job_history h SET discarded_at = now()
         WHERE h.batch_id = b.id AND h.outcome = 'failed' AND h.retried_as IS NULL AND h.discarded_at IS NULL
-          AND h.job_id <= last
+          AND h.job_id <= (
+            SELECT max(p.job_id) FROM (
+                SELECT x.job_id FROM larder_data.job_history x
+                WHERE x.batch_id = b.id AND x.outcome = 'failed' AND x.retried_as IS NULL
+                  AND x.discarded_at IS NULL AND x.items > 0
+                ORDER BY x.job_id LIMIT portion) AS p)
         RETURNING h.items
     )
     SELECT coalesce(sum(d.items), 0) INTO discarded FROM discarded d;
     RETURN discarded;
 END $$;
 COMMENT ON FUNCTION larder.batch_discard_portion IS
-    'Discards failures of a batch, at most `portion` records, and answers how many items; 0: none is left. See '
-    'larder.batch_discard_failed.';
+    'Discards failures of a batch, at most `portion` records, and answers how many items; 0: none is left.';
 
 CREATE FUNCTION larder.batch_reprioritize_portion(batch text, priority int, portion int DEFAULT 100000) RETURNS bigint
 LANGUAGE plpgsql
@@ -163,12 +153,11 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SE
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     b larder_data.batch;
-    wanted smallint;
+    wanted int := priority;
     locked bigint[];
 BEGIN
-    PERFORM larder_data.refuse('a priority is 0 to 9, not ' || coalesce(priority::text, 'NULL'))
-    WHERE coalesce(priority NOT BETWEEN 0 AND 9, true);
-    wanted := priority;
+    PERFORM larder_data.refuse('a priority is 0 to 9, not ' || coalesce(wanted::text, 'NULL'))
+    WHERE coalesce(wanted NOT BETWEEN 0 AND 9, true);
     b := larder_data.lock_batch(batch, '{cancelled,finished}');
     UPDATE larder_data.batch x SET priority = wanted
     WHERE x.id = b.id AND x.daily IS NULL AND x.priority IS DISTINCT FROM wanted;
@@ -190,5 +179,4 @@ BEGIN
     RETURN cardinality(locked);
 END $$;
 COMMENT ON FUNCTION larder.batch_reprioritize_portion IS
-    'Sets the priority of a batch and of at most `portion` of its jobs, and answers how many jobs; 0: none is left. '
-    'See larder.batch_reprioritize.';
+    'Sets the priority of a batch and of at most `portion` of its jobs, and answers how many jobs; 0: none is left.';

@@ -42,9 +42,8 @@ BEGIN
     RETURN 'cancelled';
 END $$;
 COMMENT ON FUNCTION larder.cancel IS
-    'Cancels a job for every batch. cancelled: it was not running, its items are finished. requested: it is running; '
-    'the next heartbeat informs its worker, and the items finish when the job completes, is released or is rescued. '
-    'completed: it had ended before.';
+    'Cancels a job for every batch: cancelled, requested (it is running; the next heartbeat informs its worker) or '
+    'completed (it had ended).';
 
 CREATE FUNCTION larder.retry(job bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -90,8 +89,8 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.retry IS
-    'Retries a job and answers its id: a scheduled one, or one suspended as crashed, is ready at once; a failed one '
-    'becomes a new job. A ready or running one does not change.';
+    'Retries a job and answers its id: a scheduled or crashed one is ready at once, a failed one becomes a new job; '
+    'others do not change.';
 
 CREATE FUNCTION larder.discard(job bigint) RETURNS bigint
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
@@ -112,14 +111,12 @@ BEGIN
     RETURN CASE WHEN FOUND THEN ended.items ELSE 0 END;
 END $$;
 COMMENT ON FUNCTION larder.discard IS
-    'Discards the failure of one job, as larder.batch_discard_failed does. Answers how many items of its batch, 0 '
-    'where it was retried or discarded before.';
+    'Discards the failure of one job. Answers how many items, 0 if it was retried or discarded before.';
 
 CREATE FUNCTION larder.job_change(job bigint, priority int DEFAULT NULL, at timestamptz DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     state text;
-    wanted smallint;
 BEGIN
     PERFORM larder_data.refuse('a priority is 0 to 9, and at is finite')
     WHERE priority NOT BETWEEN 0 AND 9 OR NOT isfinite(at);
@@ -128,8 +125,8 @@ BEGIN
         RAISE EXCEPTION 'no live job has the id %', job_change.job USING ERRCODE = 'LA007';
     END IF;
     state := larder_data.lock_state(job_change.job);
-    wanted := job_change.priority;
-    UPDATE larder_data.job j SET priority = wanted WHERE j.id = job_change.job AND j.priority <> wanted;
+    UPDATE larder_data.job j SET priority = job_change.priority
+    WHERE j.id = job_change.job AND j.priority <> job_change.priority;
     IF state IN ('ready', 'scheduled') AND (job_change.at IS NOT NULL OR state = 'ready') THEN
         PERFORM larder_data.take_from_state(ARRAY[job_change.job], ARRAY[state]);
         IF job_change.at > clock_timestamp() THEN
@@ -142,8 +139,14 @@ BEGIN
     RETURN CASE WHEN state IN ('scheduled', 'running') THEN state ELSE 'suspended' END;
 END $$;
 COMMENT ON FUNCTION larder.job_change IS
-    'Changes a live job and answers its state: its priority, 0 first to 9, and, of a ready or scheduled one, the time '
-    'before which it does not run; a time that has passed makes it ready. NULL keeps what it was.';
+    'Changes the priority of a live job, and the time before which it does not run; NULL keeps it. Answers its state.';
+
+CREATE VIEW larder_data.job_state AS
+SELECT s.job_id, 'scheduled' AS state, NULL AS reason, s.run_at AS due, NULL::bigint AS worker,
+    NULL::timestamptz AS claimed_at FROM larder_data.scheduled s
+UNION ALL SELECT s.job_id, 'suspended', s.reason, NULL, NULL, NULL FROM larder_data.suspended s
+UNION ALL SELECT r.job_id, 'running', NULL, NULL, r.worker_id, r.claimed_at FROM larder_data.running r
+UNION ALL SELECT r.job_id, 'ready', NULL, NULL, NULL, NULL FROM larder_data.ready r;
 
 CREATE FUNCTION larder.job_status(job_id bigint) RETURNS TABLE (
     job bigint, state text, reason text, outcome text, url text, batch_id bigint, batch text, pipeline text,
@@ -165,15 +168,7 @@ BEGIN
             j.attempt + (x.state = 'running')::int AS attempt, j.max_attempts::int, j.rescues, x.due, x.worker,
             j.created_at, x.claimed_at, NULL::timestamptz AS finished_at, j.cancelled_at, NULL::bigint AS retried_as,
             j.last_domain AS domain, j.last_code AS code, j.last_message AS message, j.traceparent
-        FROM larder_data.job j CROSS JOIN LATERAL (
-            SELECT 'scheduled' AS state, NULL AS reason, y.run_at AS due, NULL::bigint AS worker,
-                NULL::timestamptz AS claimed_at
-            FROM larder_data.scheduled y WHERE y.job_id = j.id
-            UNION ALL SELECT 'suspended', y.reason, NULL, NULL, NULL FROM larder_data.suspended y WHERE y.job_id = j.id
-            UNION ALL SELECT 'running', NULL, NULL, y.worker_id, y.claimed_at
-            FROM larder_data.running y WHERE y.job_id = j.id
-            UNION ALL SELECT 'ready', NULL, NULL, NULL, NULL FROM larder_data.ready y WHERE y.job_id = j.id
-            LIMIT 1) AS x
+        FROM larder_data.job j JOIN larder_data.job_state x ON x.job_id = j.id
         WHERE j.id = job_status.job_id
         UNION ALL
         SELECT h.job_id, 'completed', NULL, h.outcome::text, h.url, h.batch_id, h.pipeline_id, h.priority, h.items,
@@ -190,5 +185,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.job_status IS
     'The state of a job: ready, scheduled, running, suspended (reason: paused, cancelled, crashed) or completed '
-    '(outcome: succeeded, failed, cancelled). attempt: the running one, else the attempts used. The error is of the '
-    'last attempt. traceparent: of the enqueue.';
+    '(outcome: succeeded, failed, cancelled), with the error of its last attempt.';
