@@ -2,17 +2,11 @@
 
 -- Reads everything, in the snapshot of the caller.
 CREATE VIEW larder_data.broken_jobs AS
-WITH state AS MATERIALIZED (
-    SELECT r.job_id, 'ready' AS name FROM larder_data.ready r
-    UNION ALL SELECT s.job_id, 'scheduled' FROM larder_data.scheduled s
-    UNION ALL SELECT r.job_id, 'running' FROM larder_data.running r
-    UNION ALL SELECT s.job_id, 'suspended' FROM larder_data.suspended s
-)
 SELECT 'a live job has exactly one state' AS invariant, j.id AS subject,
-    coalesce(string_agg(s.name, ' and ' ORDER BY s.name), 'none') AS detail
-FROM larder_data.job j LEFT JOIN state s ON s.job_id = j.id GROUP BY j.id HAVING count(s.name) <> 1
-UNION ALL SELECT 'a state belongs to a live job', s.job_id, s.name
-FROM state s WHERE NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = s.job_id)
+    coalesce(string_agg(s.state, ' and ' ORDER BY s.state), 'none') AS detail
+FROM larder_data.job j LEFT JOIN larder_data.job_state s ON s.job_id = j.id GROUP BY j.id HAVING count(s.state) <> 1
+UNION ALL SELECT 'a state belongs to a live job', s.job_id, s.state
+FROM larder_data.job_state s WHERE NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = s.job_id)
 UNION ALL SELECT 'a ready job is in its queue and origin', r.job_id, 'lane ' || r.lane
 FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id
 WHERE j.queue_id <> r.lane / 10 OR j.origin_id <> r.origin_id
@@ -89,20 +83,17 @@ BEGIN
     WHERE w.id = worker_fault_v1.worker AND worker_fault_v1.message IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION larder.worker_fault_v1 IS
-    'Says for larder.health what a worker lacks that every job needs, or which credential profile it cannot use; NULL '
-    'when it has no fault any more.';
+    'Says for larder.health what a worker lacks that every job needs; NULL when it has no fault any more.';
 
 CREATE FUNCTION larder_data.shown(at timestamptz) RETURNS text
 LANGUAGE sql STABLE RETURN to_char(at, 'YYYY-MM-DD HH24:MI:SS TZ');
 
 CREATE VIEW larder_data.health_of_work AS
 SELECT 'error' AS severity, 'maintenance task fails' AS what,
-    format('%s, since %s: %s', m.task, larder_data.shown(m.failed_at), m.last_error) AS detail,
-    'correct what the error says; the task runs again when it is next due' AS hint
+    format('%s, since %s: %s', m.task, larder_data.shown(m.failed_at), m.last_error) AS detail, NULL AS subject
 FROM larder_data.current_task m WHERE m.failed_at IS NOT NULL
 UNION ALL SELECT 'warning', 'maintenance is late',
-    format('%s (%s tasks)', (array_agg(m.purpose ORDER BY m.place))[1], count(*)),
-    'start a worker, or call larder.maintain() from cron; it may also wait for a lock'
+    format('%s (%s tasks)', (array_agg(m.purpose ORDER BY m.place))[1], count(*)), NULL
 FROM larder_data.current_task m
 WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AND m.kind IN ('urgent', 'routine')
   -- While no item is open, nothing waits for it.
@@ -114,8 +105,7 @@ HAVING count(*) > 0
 -- A worker with one slot has no job for a moment between two, so a queue of which jobs have just ended is served.
 UNION ALL SELECT 'warning', CASE q.live_workers WHEN 0 THEN 'jobs are ready and no worker is live'
         ELSE 'jobs are ready and no worker claims them' END,
-    format('queue %s, for %s s', q.queue, floor(extract(epoch FROM q.oldest_ready))),
-    format('start a worker of this queue: larder work --queue %s', q.queue)
+    format('queue %s, for %s s', q.queue, floor(extract(epoch FROM q.oldest_ready))), q.queue
 FROM larder.queue q
 WHERE q.has_ready AND q.paused_at IS NULL AND (q.live_workers = 0 OR q.running = 0 AND q.limit_reached IS NULL
     AND q.oldest_ready > interval '20 s' AND NOT EXISTS (
@@ -124,68 +114,58 @@ WHERE q.has_ready AND q.paused_at IS NULL AND (q.live_workers = 0 OR q.running =
         WHERE b.finished_at IS NULL AND t.worked_at > clock_timestamp() - interval '20 s'))
 UNION ALL SELECT 'info', 'a queue is at its limit',
     CASE q.limit_reached WHEN 'max_running' THEN format('queue %s, %s jobs run, max_running is %s', q.queue, q.running,
-        q.max_running) ELSE format('queue %s, max_rate is %s jobs per second', q.queue, q.max_rate) END,
-    format('''larder queue set %s'' changes its limits', q.queue)
+        q.max_running) ELSE format('queue %s, max_rate is %s jobs per second', q.queue, q.max_rate) END, q.queue
 FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.limit_reached IS NOT NULL
 UNION ALL SELECT 'info', 'an origin is at its limit',
     format('%s, %s, jobs wait until %s', l.origin, concat_ws(', ', 'max_running is ' || l.max_running,
-        'max_rate is ' || l.max_rate || ' jobs per second'), larder_data.shown(l.deferred_until)),
-    format('''larder origin set %s'' changes its limits', l.origin)
+        'max_rate is ' || l.max_rate || ' jobs per second'), larder_data.shown(l.deferred_until)), l.origin
 FROM (SELECT * FROM larder.limited_origin x WHERE x.deferred_until IS NOT NULL ORDER BY x.origin LIMIT 20) AS l
 UNION ALL SELECT 'info', p.what, format('%s, since %s by %s', p.label, larder_data.shown(p.paused_at), p.paused_by),
-    format('''larder resume %s'' resumes it', p.name)
+    p.name
 FROM (
-    (SELECT 'a queue is paused' AS what, 'queue ' || x.name AS label, '--queue ' || x.name AS name, x.paused_at,
-        x.paused_by FROM larder_data.queue x WHERE x.paused_at IS NOT NULL ORDER BY x.paused_at LIMIT 20)
+    (SELECT 'a queue is paused' AS what, 'queue ' || x.name AS label, x.name, x.paused_at, x.paused_by
+     FROM larder_data.queue x WHERE x.paused_at IS NOT NULL ORDER BY x.paused_at LIMIT 20)
     UNION ALL
     (SELECT 'a batch is paused', coalesce(x.name, x.id::text), coalesce(x.name, x.id::text), x.paused_at, x.paused_by
      FROM larder_data.batch x WHERE x.finished_at IS NULL AND x.paused_at IS NOT NULL AND x.cancelled_at IS NULL
      ORDER BY x.paused_at LIMIT 20)) AS p
 -- A run may well take longer than the time between two of them; an hour later it hardly ends by itself.
 UNION ALL SELECT f.severity, f.what, format('%s, since %s%s', s.name, larder_data.shown(f.since), ': ' || f.reason),
-    format(f.hint, s.name, s.waiting_for)
+    CASE f.what WHEN 'a schedule waits' THEN s.waiting_for::text ELSE s.name END
 FROM larder_data.schedule s LEFT JOIN larder_data.due_schedule d ON d.id = s.id CROSS JOIN LATERAL (VALUES
-    ('info', 'a schedule is paused', s.paused_at IS NOT NULL, s.paused_at, NULL,
-        '''larder resume --schedule %1$s'' resumes it'),
+    ('info', 'a schedule is paused', s.paused_at IS NOT NULL, s.paused_at, NULL),
     (CASE WHEN s.next_at < clock_timestamp() - interval '1 hour' THEN 'warning' ELSE 'info' END, 'a schedule waits',
-        s.waiting_for IS NOT NULL AND d.id IS NULL AND s.paused_at IS NULL, s.next_at, s.last_error,
-        '''larder status %2$s'' shows what the batch waits for, ''larder cancel %2$s'' ends it'),
+        s.waiting_for IS NOT NULL AND d.id IS NULL AND s.paused_at IS NULL, s.next_at, s.last_error),
     ('error', 'a schedule fails', s.waiting_for IS NULL AND s.paused_at IS NULL AND s.last_error IS NOT NULL, s.last_at,
-        s.last_error, 'correct what the error says, then ''larder enqueue --schedule %1$s'' runs it now'),
+        s.last_error),
     ('warning', 'a schedule is late', d.waiting_for IS NULL AND d.next_at < clock_timestamp() - interval '30 s'
             OR d.id IS NOT NULL AND d.next_at IS NULL AND (SELECT sum(q.live_workers) FROM larder.queue q) = 0,
-        d.next_at, NULL, 'start a worker: larder work')
-    ) AS f (severity, what, holds, since, reason, hint)
+        d.next_at, NULL)
+    ) AS f (severity, what, holds, since, reason)
 WHERE f.holds
 UNION ALL SELECT 'error', 'a webhook fails', format('batch %s, %s attempts: %s%s', w.batch_id, w.attempts, w.error,
-        CASE WHEN w.due_at IS NULL THEN '; it is not tried again' END),
-    'correct what the error says; larder.batch_on_finished() sets the URL again and sends at once'
+        CASE WHEN w.due_at IS NULL THEN '; it is not tried again' END), NULL
 FROM (SELECT x.* FROM larder_data.webhook x WHERE x.error IS NOT NULL AND x.delivered_at IS NULL
       ORDER BY x.batch_id DESC LIMIT 20) AS w
 UNION ALL SELECT 'warning', 'webhooks are not sent',
-    format('%s, the first was due at %s', count(*), larder_data.shown(min(w.due_at))),
-    'start a worker with --webhook-secret-file, docs/running.md'
+    format('%s, the first was due at %s', count(*), larder_data.shown(min(w.due_at))), NULL
 FROM (SELECT y.due_at FROM larder_data.webhook y WHERE y.due_at < clock_timestamp() - interval '2 min' LIMIT 1000) AS w
 HAVING count(*) > 0
-UNION ALL SELECT 'warning', 'jobs have crashed', format('%s, lost with too many workers', count(*)),
-    'find out why the workers die, then ''larder retry --job N'' or ''larder cancel --job N'''
+UNION ALL SELECT 'warning', 'jobs have crashed', format('%s, lost with too many workers', count(*)), NULL
 FROM (SELECT FROM larder_data.suspended x WHERE x.reason = 'crashed' LIMIT 1000) AS x HAVING count(*) > 0
 UNION ALL SELECT 'warning', 'a worker has a fault of its own',
-    format('%s on %s, since %s: %s', w.name, w.host, larder_data.shown(f.since), f.message),
-    'correct what the message says; until then the worker returns the jobs that it concerns, with no attempt used'
+    format('%s on %s, since %s: %s', w.name, w.host, larder_data.shown(f.since), f.message), NULL
 FROM larder_data.worker_fault f JOIN larder_data.current_worker w ON w.id = f.worker_id
 WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
 UNION ALL SELECT 'warning', 'workers were lost', format('%s in the last day, last %s on %s', count(*),
-        (array_agg(w.name ORDER BY w.heartbeat_at DESC))[1], (array_agg(w.host ORDER BY w.heartbeat_at DESC))[1]),
-    'their jobs run again on other workers; find out why they ended: memory, kill -9, network'
+        (array_agg(w.name ORDER BY w.heartbeat_at DESC))[1], (array_agg(w.host ORDER BY w.heartbeat_at DESC))[1]), NULL
 FROM larder_data.current_worker w
 WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' < clock_timestamp()
   AND w.heartbeat_at > clock_timestamp() - interval '1 day'
 HAVING count(*) > 0
 -- Only a sealed batch is ever finished. New entries of the ledger move folded_at.
 UNION ALL SELECT 'warning', 'a batch is not closed',
-    format('%s, for example %s: no item is open, and none was added for a day', count(*), min(b.label)),
-    'its producer may have ended early: larder.batch_seal(batch) if no URLs follow'
+    format('%s, for example %s: no item is open, and none was added for a day', count(*), min(b.label)), NULL
 FROM (
     SELECT coalesce(format('"%s"', x.name), 'id ' || x.id) AS label
     FROM larder_data.batch x LEFT JOIN larder_data.batch_total t ON t.batch_id = x.id
@@ -196,14 +176,11 @@ FROM (
     LIMIT 1000) AS b
 HAVING count(*) > 0
 UNION ALL SELECT 'error', 'the counts of a batch cannot be added up',
-    format('batch %s, tried at %s: %s', f.batch_id, larder_data.shown(f.at), f.error),
-    'report the error; the counts of other batches are not affected'
+    format('batch %s, tried at %s: %s', f.batch_id, larder_data.shown(f.at), f.error), NULL
 FROM larder_data.batch_fault f
-UNION ALL SELECT 'warning', 'progress is slow', 'more than 100000 entries of counts are not added up',
-    'see whether the maintenance task counts is late or fails'
+UNION ALL SELECT 'warning', 'progress is slow', 'more than 100000 entries of counts are not added up', NULL
 WHERE EXISTS (SELECT FROM larder_data.batch_delta OFFSET 100000)
-UNION ALL SELECT 'info', 'the blocklist is large', format('about %s URLs', c.reltuples::bigint),
-    'see larder.blocklist; larder.unblock_url() removes a URL'
+UNION ALL SELECT 'info', 'the blocklist is large', format('about %s URLs', c.reltuples::bigint), NULL
 FROM pg_catalog.pg_class c WHERE c.oid = 'larder_data.blocklist'::regclass AND c.reltuples > 1000000;
 
 -- Sessions, slots and settings that stop vacuum from removing dead rows of claims and history.
@@ -212,9 +189,7 @@ SELECT 'warning' AS severity, CASE WHEN h.is_standby THEN 'a standby''s feedback
         ELSE 'a transaction holds vacuum back' END AS what,
     format('pid %s, application %s, user %s, for %s s, %s', a.pid, coalesce(nullif(a.application_name, ''), '-'),
         a.usename, floor(extract(epoch FROM clock_timestamp() - a.xact_start)), a.state) AS detail,
-    CASE WHEN h.is_standby THEN 'end the long query on the standby, or set hot_standby_feedback = off there'
-        ELSE format('end it, or SELECT pg_terminate_backend(%s); see idle_in_transaction_session_timeout', a.pid)
-        END AS hint
+    a.pid::text AS subject
 FROM pg_catalog.pg_stat_activity a, LATERAL (SELECT a.backend_type = 'walsender' AS is_standby) AS h
 WHERE a.datname = current_database() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
     AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
@@ -222,37 +197,33 @@ WHERE a.datname = current_database() AND (a.backend_xmin IS NOT NULL OR a.backen
   OR h.is_standby AND age(a.backend_xmin) > 100000
 UNION ALL SELECT 'warning', 'a prepared transaction holds vacuum back',
     format('%s, user %s, for %s s', p.gid, p.owner, floor(extract(epoch FROM clock_timestamp() - p.prepared))),
-    format('COMMIT PREPARED %1$L or ROLLBACK PREPARED %1$L', p.gid)
+    quote_literal(p.gid)
 FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database()
   AND p.prepared < clock_timestamp() - (SELECT s.held_after FROM larder_data.settings s)
 -- A slot has no time; its age is in transactions.
 UNION ALL SELECT 'warning', 'a replication slot holds vacuum back',
-    format('%s, xmin %s transactions old', r.slot_name, age(r.xmin)), 'let its standby catch up, or drop the slot'
+    format('%s, xmin %s transactions old', r.slot_name, age(r.xmin)), NULL
 FROM pg_catalog.pg_replication_slots r WHERE r.xmin IS NOT NULL AND (NOT r.active OR age(r.xmin) > 100000)
 UNION ALL SELECT 'info', 'transactions of other sessions are not visible',
-    format('user %s does not have the rights of pg_read_all_stats', current_user),
-    format('GRANT pg_read_all_stats TO %I', current_user)
+    format('user %s does not have the rights of pg_read_all_stats', current_user), quote_ident(current_user)
 WHERE NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
-UNION ALL SELECT 'warning', 'dead rows pile up', format('%s in %s', s.n_dead_tup, s.relname),
-    'see what holds vacuum back, and whether autovacuum runs'
+UNION ALL SELECT 'warning', 'dead rows pile up', format('%s in %s', s.n_dead_tup, s.relname), NULL
 FROM pg_catalog.pg_stat_all_tables s JOIN pg_catalog.pg_class c ON c.oid = s.relid
 WHERE s.schemaname = 'larder_data' AND s.n_dead_tup > 50000 AND 'vacuum_truncate=off' = ANY (c.reloptions)
-UNION ALL SELECT 'error', 'autovacuum is off', o.detail, 'turn it on: without it tables grow without bound'
+UNION ALL SELECT 'error', 'autovacuum is off', o.detail, NULL
 FROM (
     SELECT s.name || ' = off' AS detail FROM pg_catalog.pg_settings s
     WHERE s.name IN ('autovacuum', 'track_counts') AND s.setting = 'off'
     UNION ALL SELECT c.oid::regclass || ' has autovacuum_enabled = off' FROM pg_catalog.pg_class c
     WHERE c.relnamespace = 'larder_data'::regnamespace
       AND c.reloptions && '{autovacuum_enabled=off,autovacuum_enabled=false,autovacuum_enabled=0}') AS o
-UNION ALL SELECT 'info', 'no worker runs vacuum', 'no login of a live worker can act as the owner of the tables',
-    'autovacuum and larder.maintain() do the work; at high rates GRANT the owner''s role to the workers'' login'
+UNION ALL SELECT 'info', 'no worker runs vacuum', 'no login of a live worker can act as the owner of the tables', NULL
 FROM larder_data.current_task m
 WHERE m.kind = 'owner' AND m.next_at < clock_timestamp() - interval '5 min' AND EXISTS (
     SELECT FROM larder_data.live_worker w
     WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= clock_timestamp()
       AND w.started_at < clock_timestamp() - interval '5 min')
-UNION ALL SELECT 'warning', f.what, format('%s has days from %s to %s', d.parent, d.first, d.last),
-    format('see whether the maintenance task %s is late or fails, and what holds vacuum back', f.task)
+UNION ALL SELECT 'warning', f.what, format('%s has days from %s to %s', d.parent, d.first, d.last), f.task
 FROM (
     SELECT p.relname AS parent, max(to_date(right(c.relname, 8), 'YYYYMMDD')) AS last,
         min(to_date(right(c.relname, 8), 'YYYYMMDD')) AS first
@@ -265,18 +236,17 @@ FROM (
             - CASE d.parent WHEN 'job_attempt' THEN s.keep_attempts ELSE s.keep_history END)::date)
     ) AS f (what, task, holds)
 WHERE f.holds
-UNION ALL SELECT 'info', 'roles are missing', string_agg(r.name, ', ' ORDER BY r.name),
-    'as a login with CREATEROLE: SELECT larder_data.create_roles(); then as the owner: SELECT larder_data.secure()'
+UNION ALL SELECT 'info', 'roles are missing', string_agg(r.name, ', ' ORDER BY r.name), NULL
 FROM unnest('{larder_producer,larder_worker,larder_reader,larder_admin}'::text[]) AS r (name)
 WHERE to_regrole(r.name) IS NULL HAVING count(*) > 0;
 
 CREATE VIEW larder.health AS
-SELECT f.severity, f.what, f.detail, f.hint
+SELECT f.severity, f.what, f.detail, f.subject
 FROM (TABLE larder_data.health_of_work UNION ALL TABLE larder_data.health_of_tables) AS f
 ORDER BY array_position('{error,warning,info}', f.severity), f.what, f.detail;
 COMMENT ON VIEW larder.health IS
     'What is wrong or soon will be, worst first, one row per finding: severity error, warning or info. No rows: '
-    'healthy. Transactions of other sessions are visible to members of pg_read_all_stats only.';
+    'healthy. subject: the name or number that a command takes which changes it.';
 
 -- Bounded: at most 10,000 entries of an index per queue and priority.
 CREATE FUNCTION larder.gauges_v1() RETURNS TABLE (metric text, queue text, priority int, reason text, value float8)
@@ -308,5 +278,5 @@ BEGIN
     UNION ALL SELECT 'findings', NULL, NULL, h.severity, count(*) FROM larder.health h GROUP BY h.severity;
 END $$;
 COMMENT ON FUNCTION larder.gauges_v1 IS
-    'What /metrics says about the database. ready: jobs, at most 10,000 per queue and priority; oldest_ready and '
-    'maintenance_late (by task in reason) in seconds; findings of larder.health by severity.';
+    'Numbers about the database for /metrics: ready jobs, at most 10,000 per queue and priority; oldest_ready and '
+    'maintenance_late in seconds; findings of larder.health by severity.';

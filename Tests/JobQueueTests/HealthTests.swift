@@ -5,9 +5,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct HealthTests {
-    /// The kinds of findings, each once.
+    /// The kinds of findings, each once; each has a hint.
     private func found(_ fixture: QueueFixture) async throws -> Set<String> {
-        Set(try await fixture.queue.reports.health().map(\.what))
+        let findings = try await fixture.queue.reports.health()
+        for finding in findings { #expect(!finding.hint.isEmpty, "\(finding.what)") }
+        return Set(findings.map(\.what))
     }
 
     @Test func `a new database is healthy, and so is one with work`() async throws {

@@ -1,25 +1,3 @@
-/// A problem of the queue or its database, present or expected.
-package struct HealthFinding: Sendable {
-    /// The severity of a finding.
-    package enum Severity: String, Sendable {
-        /// Jobs do not run, or the database will fail.
-        case error
-        /// It becomes a problem if it lasts.
-        case warning
-        /// For information.
-        case info
-    }
-
-    /// The severity.
-    package let severity: Severity
-    /// The kind of finding; docs/operations.md lists them.
-    package let what: String
-    /// Where, since when and how much.
-    package let detail: String
-    /// What to do about it.
-    package let hint: String
-}
-
 /// A number about the queues of the database, for monitoring.
 package struct QueueGauge: Sendable {
     /// What is measured; the comment of `larder.gauges_v1` lists the names and units.
@@ -59,7 +37,8 @@ extension PostgresJobQueue.Reports {
 
     /// The findings of the view `larder.health`, worst first; none: healthy. Counts no jobs.
     package func health() async throws(QueueError) -> [HealthFinding] {
-        try await database.read("SELECT severity, what, detail, hint FROM larder.health") { rows throws(QueueError) in
+        try await database.read("SELECT severity, what, detail, subject FROM larder.health") {
+            rows throws(QueueError) in
             var findings: [HealthFinding] = []
             for row in 0..<rows.count {
                 guard let severity = rows.text(row, 0).flatMap(HealthFinding.Severity.init(rawValue:)) else {
@@ -68,7 +47,7 @@ extension PostgresJobQueue.Reports {
                 findings.append(
                     HealthFinding(
                         severity: severity, what: rows.text(row, 1) ?? "", detail: rows.text(row, 2) ?? "",
-                        hint: rows.text(row, 3) ?? ""))
+                        subject: rows.text(row, 3)))
             }
             return findings
         }
