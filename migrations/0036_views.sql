@@ -39,10 +39,9 @@ FROM (
     UNION ALL SELECT d.batch_id, d.domain, d.code, d.failed FROM larder_data.batch_delta d WHERE d.domain IS NOT NULL
 ) AS x GROUP BY x.batch_id, x.domain, x.code HAVING sum(x.n) > 0;
 COMMENT ON VIEW larder.batch_error IS
-    'How many items of a batch failed with which error and were not retried since, discarded ones included. Select one '
-    'batch_id.';
+    'How many items of a batch failed with which error and were not retried since. Select one batch_id.';
 
-CREATE FUNCTION larder_data.top_errors(batch_id bigint, portion int) RETURNS json
+CREATE FUNCTION larder_data.top_errors(batch_id bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET jit = off AS $$
 BEGIN
@@ -51,7 +50,7 @@ BEGIN
             ORDER BY e.items DESC, e.domain, e.code), '[]')
         FROM (
             SELECT * FROM larder.batch_error x WHERE x.batch_id = top_errors.batch_id
-            ORDER BY x.items DESC, x.domain, x.code LIMIT portion) AS e);
+            ORDER BY x.items DESC, x.domain, x.code LIMIT 5) AS e);
 END $$;
 
 CREATE VIEW larder.progress AS
@@ -68,7 +67,7 @@ SELECT b.batch_id, b.name AS batch, b.run, b.owner,
          THEN make_interval(secs => round(b.open / r.rate)::double precision) END AS eta,
     (larder_data.quantiles(b.batch_id, '{0.5}'))[1] AS p50_ms,
     (larder_data.quantiles(b.batch_id, '{0.95}'))[1] AS p95_ms,
-    larder_data.top_errors(b.batch_id, 5) AS top_errors,
+    larder_data.top_errors(b.batch_id) AS top_errors,
     round(t.seconds, 3) AS seconds, b.created_at, b.sealed_at, e.ended_at AS finished_at,
     b.paused_at, b.paused_by
 FROM larder_data.ledger b
@@ -92,15 +91,10 @@ WHERE ((SELECT larder_data.reads_all()) OR b.owner = ANY (ARRAY(SELECT larder_da
   AND (b.daily IS NULL OR b.total > 0);
 COMMENT ON VIEW larder.progress IS
     'Progress of each batch in items, exact at this instant: total = open + finished. finished, skipped (ended with '
-    'an error) and total are the counts of SDWebImage''s prefetcher. rate: items completed by jobs per second, without '
-    'fresh, blocked and invalid ones, a mean over 30 s, or over the life of a batch that is over or younger. eta: at '
-    'that rate, NULL if nothing finishes. finished_at: when the last item ended, also before maintenance has run. '
-    'p50_ms, p95_ms: from claim to completion of the succeeded jobs of this batch, to a few percent. top_errors: the '
-    'five most frequent.';
+    'an error) and total are the counts of SDWebImage''s prefetcher.';
 
--- The items of a queue that are not finished, of its 10,000 newest unfinished batches. In a cancelled batch none is
--- open. One look-up of totals per batch and one pass over the new entries of the ledger, which are few: the ledger
--- batch by batch would look for the entries of each.
+-- In a cancelled batch no item is open. One look-up of totals per batch and one pass over the new entries of the
+-- ledger, which are few: the ledger batch by batch would look for the entries of each.
 CREATE FUNCTION larder_data.open_items(queue_id smallint) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
@@ -121,8 +115,6 @@ BEGIN
             WHERE d.batch_id IN (SELECT u.id FROM unfinished u)) AS x);
 END $$;
 
--- Bounded: what runs is counted up to 10,000 or max_running, and open items are counted in the 10,000 newest unfinished
--- batches.
 CREATE VIEW larder.queue AS
 SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.keep_history, q.max_running, q.max_rate,
     q.paused_at, n.running,
@@ -143,10 +135,8 @@ SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.keep_hist
 FROM larder_data.queue q
 CROSS JOIN LATERAL (SELECT larder_data.running_in(q.id, greatest(10000, q.max_running)) AS running) AS n;
 COMMENT ON VIEW larder.queue IS
-    'The queues. running: jobs that run, at most 10,000 or max_running. open_items: items that are not finished, of '
-    'the 10,000 newest batches that are not. limit_reached: the limit for which no job can be claimed now, max_running '
-    'or max_rate. oldest_ready: time since the oldest first job of a priority was enqueued. live_workers: those that '
-    'claim from this queue, or from any.';
+    'The queues. running: at most 10,000 or max_running. open_items: of the 10,000 newest unfinished batches. '
+    'oldest_ready: time since the enqueue. live_workers: those that claim from this queue, or from any.';
 
 CREATE VIEW larder.worker AS
 SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
@@ -160,8 +150,8 @@ SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
     (SELECT q.name FROM larder_data.queue q WHERE q.id = w.queue_id) AS queue
 FROM larder_data.current_worker w;
 COMMENT ON VIEW larder.worker IS
-    'The workers of the last day: live, lost or stopped. running: jobs held. cache_id: the id kept in their cache '
-    'root. fault: what it lacks that every job needs. queue: from which it claims; NULL: any.';
+    'The workers of the last day: live, lost or stopped. fault: what it lacks that every job needs. queue: from which '
+    'it claims; NULL: any.';
 
 -- The name of the batch is looked up, not joined: a join may read all batches, and the rows of one worker are few.
 CREATE VIEW larder.running AS
@@ -170,25 +160,21 @@ SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id,
     j.priority, r.claimed_at, statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at, j.url, j.meta
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id
 LEFT JOIN larder_data.current_worker w ON w.id = r.worker_id;
-COMMENT ON VIEW larder.running IS
-    'Running jobs. batch: the name of the batch, NULL without one. cancelled_at: cancelled since; the next heartbeat '
-    'informs the worker.';
+COMMENT ON VIEW larder.running IS 'Running jobs. cancelled_at: the next heartbeat informs the worker.';
 
 CREATE VIEW larder.suspended AS
 SELECT s.job_id, s.reason, s.suspended_at, j.batch_id,
     (SELECT b.name FROM larder_data.batch b WHERE b.id = j.batch_id) AS batch, j.rescues, j.url
 FROM larder_data.suspended s JOIN larder_data.job j ON j.id = s.job_id;
 COMMENT ON VIEW larder.suspended IS
-    'Suspended jobs. reason: paused, cancelled, or crashed (lost with too many workers: larder.retry or '
-    'larder.cancel).';
+    'Suspended jobs. reason: paused, cancelled, or crashed (lost with too many workers).';
 
 CREATE VIEW larder.blocklist AS
 SELECT b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status, b.first_at, b.last_at,
     CASE WHEN b.operator_until > now() THEN b.operator_until END AS operator_until
 FROM larder_data.blocklist b WHERE b.until > now();
 COMMENT ON VIEW larder.blocklist IS
-    'The URLs that are blocked, with their last error. operator_until: an operator blocked the URL until then, which '
-    'no option passes and no success ends.';
+    'The URLs that are blocked, with their last error. operator_until: an operator blocked the URL until then.';
 
 CREATE VIEW larder.throughput AS
 SELECT t.at AS minute, sum(t.enqueued)::bigint AS enqueued, sum(t.finished)::bigint AS finished,
@@ -213,8 +199,8 @@ FROM (
 CROSS JOIN LATERAL (SELECT least(greatest(extract(epoch FROM statement_timestamp() - t.at), 1), 60) AS seconds) AS s
 GROUP BY t.at, s.seconds;
 COMMENT ON VIEW larder.throughput IS
-    'Throughput per minute of the last 30 days, in items, of all batches. reopened: failed items that were retried. '
-    'The rates of the current minute count its seconds so far. A minute without any has no row.';
+    'Items per minute of the last 30 days, of all batches. reopened: failed items that were retried. A minute without '
+    'any has no row.';
 
 CREATE VIEW larder.pipeline AS
 SELECT p.id AS pipeline_id, p.name, p.version, p.owner, p.spec, p.created_at,

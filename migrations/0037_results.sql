@@ -7,33 +7,32 @@ SELECT b.id FROM larder_data.batch b WHERE b.owner = ANY (ARRAY(SELECT larder_da
 
 -- The names of the origins and batches are joined behind the union: a branch of it that joins is planned alone, and
 -- sorts all records of its batch where an index has them in order.
-CREATE VIEW larder.record AS
+CREATE VIEW larder_data.any_record AS
 SELECT r.batch_id, (SELECT b.name FROM larder_data.batch b WHERE b.id = r.batch_id) AS batch, r.kind,
     r.job_id AS number, r.job AS job_id, r.url, r.outcome, r.domain, r.code, r.message, r.http_status,
     r.attempt AS attempts, r.items, r.finished_at, r.retried_as, r.discarded_at, r.stored, r.meta, r.pipeline_id,
     o.name AS origin, r.wait_ms, r.connection_wait_ms, r.dns_ms, r.fetch_ms, r.transcoder_wait_ms, r.transcode_ms,
-    r.store_ms, r.bytes_in, r.options, r.worker_id AS worker,
-    r.traceparent
+    r.store_ms, r.bytes_in, r.options, r.worker_id AS worker, r.traceparent
 FROM (
     SELECT 'job' AS kind, h.job_id AS job, h.* FROM larder_data.job_history h
     UNION ALL
     SELECT 'item', CASE WHEN h.reason <> 'fresh' THEN h.of_job END, h.* FROM larder_data.job_history h
 ) AS r LEFT JOIN larder_data.origin o ON o.id = r.origin_id
 -- Each branch has a range of the index: Postgres joins no branch that has a condition of its own into the query.
-WHERE (r.kind = 'item') = larder_data.is_item(r.job_id)
-  AND ((SELECT larder_data.reads_all()) OR r.batch_id IN (SELECT x.id FROM larder_data.own_batch x));
+WHERE (r.kind = 'item') = larder_data.is_item(r.job_id);
+
+CREATE VIEW larder.record AS
+SELECT r.* FROM larder_data.any_record r
+WHERE (SELECT larder_data.reads_all()) OR r.batch_id IN (SELECT x.id FROM larder_data.own_batch x);
 COMMENT ON VIEW larder.record IS
-    'Completed jobs (kind job) and items that ended without a job of their own (kind item). outcome: succeeded, failed '
-    'or cancelled. Select one batch_id and kind, ORDER BY number, or one job_id of kind job. meta: the producer''s, of '
-    'the first item of the job that has one. wait_ms: from claim to load. options: SDWebImage''s bits. worker: of the '
-    'last attempt. traceparent: of the enqueue.';
+    'Completed jobs (kind job) and items that ended without a job of their own (kind item). Select one batch_id and '
+    'kind, ORDER BY number, or one job_id of kind job. wait_ms: from claim to load. options: SDWebImage''s bits.';
 
 CREATE VIEW larder.failed AS
 SELECT r.batch_id, r.batch, r.kind, r.number, r.job_id, r.url, r.domain, r.code, r.message, r.http_status, r.attempts,
     r.items, r.finished_at, r.meta, r.traceparent
 FROM larder.record r WHERE r.outcome = 'failed' AND r.retried_as IS NULL AND r.discarded_at IS NULL;
-COMMENT ON VIEW larder.failed IS
-    'Failures that were neither retried nor discarded since, with their last error. Select one batch_id.';
+COMMENT ON VIEW larder.failed IS 'Failures that were neither retried nor discarded since. Select one batch_id.';
 
 -- A worker may have recorded anything: elements that are not objects, or whose sizes are not whole, are left out.
 CREATE FUNCTION larder_data.files_of(stored json) RETURNS TABLE (
@@ -76,8 +75,8 @@ LEFT JOIN LATERAL (
     SELECT o.digest FROM larder_data.files_of(r.stored) AS o WHERE o.digest IS NOT NULL LIMIT 1) AS d ON true
 WHERE (SELECT larder_data.reads_all()) OR r.batch_id IN (SELECT x.id FROM larder_data.own_batch x);
 COMMENT ON VIEW larder.stored_file IS
-    'The files of completed jobs, and of joined and fresh items: the original (variant null) and each variant, with '
-    'the placeholders of the image. job_id: the job that stored them. Select one batch_id or one job_id.';
+    'The files of completed jobs, and of joined and fresh items: the original (variant null) and each variant. Select '
+    'one batch_id or one job_id.';
 
 CREATE VIEW larder.attempt AS
 SELECT a.job_id, a.attempt::int AS attempt, 'retried' AS outcome, a.worker_id AS worker, a.claimed_at,
@@ -106,8 +105,7 @@ LEFT JOIN larder_data.ready r ON r.job_id = w.job_id
 WHERE (s.job_id IS NOT NULL OR r.job_id IS NOT NULL)
   AND ((SELECT larder_data.reads_all()) OR w.batch_id IN (SELECT x.id FROM larder_data.own_batch x));
 COMMENT ON VIEW larder.waiting IS
-    'What waits, one row per enqueued item: ready, or scheduled until due. domain, code, message: of the last attempt. '
-    'Select one batch_id.';
+    'One row per enqueued item that waits: ready, or scheduled until due. Select one batch_id.';
 
 CREATE FUNCTION larder.lookup(urls text[], pipeline text DEFAULT 'original') RETURNS TABLE (
     url text, state text, outcome text, variant text, key text, path text, format text, finished_at timestamptz,
@@ -127,10 +125,7 @@ BEGIN
         f.path, f.format, h.finished_at, coalesce(l.id, h.job_id)
     FROM unnest(lookup.urls) WITH ORDINALITY AS u (url, ord)
     LEFT JOIN LATERAL (
-        SELECT j.id, CASE WHEN EXISTS (SELECT FROM larder_data.running x WHERE x.job_id = j.id) THEN 'running'
-            WHEN EXISTS (SELECT FROM larder_data.scheduled x WHERE x.job_id = j.id) THEN 'scheduled'
-            WHEN EXISTS (SELECT FROM larder_data.suspended x WHERE x.job_id = j.id) THEN 'suspended'
-            ELSE 'ready' END AS state
+        SELECT j.id, (SELECT s.state FROM larder_data.job_state s WHERE s.job_id = j.id LIMIT 1) AS state
         FROM larder_data.job j
         WHERE j.key = ANY (ARRAY(SELECT larder_data.job_key(u.url, v) FROM unnest(versions) AS v))
         ORDER BY j.id DESC LIMIT 1) AS l ON true
@@ -142,9 +137,8 @@ BEGIN
     ORDER BY u.ord, f.variant NULLS FIRST;
 END $$;
 COMMENT ON FUNCTION larder.lookup IS
-    'What became of up to 10,000 URLs with a pipeline: per URL a row for each file of its last completed job (variant '
-    'NULL: the original), or one without a file. state: ready, scheduled, running, suspended or completed (outcome: '
-    'succeeded, failed, cancelled); NULL: unknown.';
+    'What became of up to 10,000 URLs with a pipeline: per URL a row for each file of its last completed job, or one '
+    'without a file.';
 
 CREATE FUNCTION larder.differing_variants(
     pipelines bigint[], variants text[], recipes text[], urls text[] DEFAULT NULL
@@ -153,30 +147,22 @@ LANGUAGE plpgsql STABLE SET jit = off AS $$
 BEGIN
     PERFORM larder_data.refuse('at most 10000 URLs and 100000 variants a call')
     WHERE cardinality(urls) > 10000 OR cardinality(pipelines) > 100000;
-    IF urls IS NULL THEN
-        RETURN (SELECT count(*) FROM (
-            SELECT DISTINCT ON (f.key) f.recipe, w.recipe AS wanted
-            FROM unnest(pipelines, variants, recipes) AS w (pipeline, variant, recipe)
-            JOIN larder_data.job_history h ON h.pipeline_id = w.pipeline AND h.reason IS NULL
-            CROSS JOIN LATERAL larder_data.files_of(h.stored) AS f
-            WHERE f.variant = w.variant AND f.recipe IS NOT NULL
-            ORDER BY f.key, h.finished_at DESC) AS d WHERE d.recipe <> d.wanted);
-    END IF;
     RETURN (SELECT count(*) FROM (
-        SELECT DISTINCT ON (f.key) f.recipe, w.recipe AS wanted FROM unnest(urls) AS u (url)
-        CROSS JOIN LATERAL (
+        SELECT DISTINCT ON (f.key) f.recipe, w.recipe AS wanted FROM (
             SELECT x.pipeline_id, x.finished_at, x.stored FROM larder_data.job_history x
-            WHERE hashtextextended(x.url, 0) = hashtextextended(u.url, 0) AND x.url = u.url AND x.reason IS NULL
-            OFFSET 0) AS h
+            WHERE urls IS NULL AND x.pipeline_id = ANY (pipelines) AND x.reason IS NULL
+            UNION ALL SELECT o.* FROM unnest(urls) AS u (url), LATERAL (
+                SELECT x.pipeline_id, x.finished_at, x.stored FROM larder_data.job_history x
+                WHERE hashtextextended(x.url, 0) = hashtextextended(u.url, 0) AND x.url = u.url AND x.reason IS NULL
+                OFFSET 0) AS o) AS h
         CROSS JOIN LATERAL larder_data.files_of(h.stored) AS f
         JOIN unnest(pipelines, variants, recipes) AS w (pipeline, variant, recipe)
             ON w.pipeline = h.pipeline_id AND w.variant = f.variant AND f.recipe IS NOT NULL
         ORDER BY f.key, h.finished_at DESC) AS d WHERE d.recipe <> d.wanted);
 END $$;
 COMMENT ON FUNCTION larder.differing_variants IS
-    'How many stored variants have another recipe than the wanted one: of the three arrays, the id of a pipeline '
-    'version, a variant''s name in it, and the recipe that files of this variant are to have. urls: of these images, '
-    'at most 10,000; by default of all that records have.';
+    'How many stored variants have another recipe than the wanted one: the three arrays have the id of a pipeline '
+    'version, a variant and its recipe. urls: of these images only.';
 
 CREATE FUNCTION larder.remaining(batch text DEFAULT NULL, queue text DEFAULT 'default', counted boolean DEFAULT false)
 RETURNS TABLE (
@@ -190,23 +176,21 @@ DECLARE
     wanted_queue smallint := CASE WHEN batch IS NULL THEN larder_data.find_queue(queue) END;
 BEGIN
     IF wanted_batch IS NULL THEN
-        RETURN QUERY SELECT
-            EXISTS (SELECT FROM larder_data.ready r WHERE r.lane BETWEEN wanted_queue * 10 AND wanted_queue * 10 + 9)
+        RETURN QUERY
+        WITH due AS MATERIALIZED (
+            SELECT s.run_at FROM larder_data.scheduled s, LATERAL (
+                SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j
+            ORDER BY s.run_at LIMIT CASE WHEN counted THEN 10000 ELSE 1 END)
+        SELECT EXISTS (SELECT FROM larder_data.ready r WHERE r.lane BETWEEN wanted_queue * 10 AND wanted_queue * 10 + 9)
                 AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = wanted_queue AND q.paused_at IS NULL)
                 OR EXISTS (SELECT FROM larder_data.due_schedule s
                     WHERE coalesce(s.request ->> 'queue', 'default') = queue),
             larder_data.running_in(wanted_queue, 1) > 0,
             EXISTS (SELECT FROM larder_data.suspended s, LATERAL (
                 SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j),
-            -- In the order of time, the first of this queue.
-            (SELECT greatest(extract(epoch FROM s.run_at - clock_timestamp()) * 1000, 0)::bigint
-             FROM larder_data.scheduled s, LATERAL (
-                SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j
-             ORDER BY s.run_at LIMIT 1),
-            CASE WHEN counted THEN (SELECT count(*) FROM (
-                SELECT FROM larder_data.scheduled s, LATERAL (
-                    SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j
-                LIMIT 10000) AS c) END;
+            (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint
+             FROM due d ORDER BY d.run_at LIMIT 1),
+            CASE WHEN counted THEN (SELECT count(*) FROM due) END;
         RETURN;
     END IF;
     RETURN QUERY
@@ -231,10 +215,8 @@ BEGIN
             SELECT count(*) FROM mine m JOIN larder_data.scheduled s ON s.job_id = m.id) END;
 END $$;
 COMMENT ON FUNCTION larder.remaining IS
-    'What is left of a batch, in any queue, or of a queue. has_ready: a worker may claim it, now or as soon as the '
-    'limits of its queue allow it, so not in a paused queue or batch; of a queue also that a schedule is due. '
-    'next_due_ms: time until the next scheduled job. scheduled: with counted their number, of a queue at most 10,000. '
-    'For a batch it reads the live jobs.';
+    'What is left of a batch, or of a queue. has_ready: a worker may claim it, or a schedule is due. next_due_ms: '
+    'until the next scheduled job. scheduled: with counted, of a queue at most 10,000.';
 
 -- Waiting is a procedure: each look is a transaction of its own, because a function would hold one snapshot and with
 -- it vacuum until its end. A procedure that commits can have neither SECURITY DEFINER nor SET.
@@ -246,8 +228,6 @@ DECLARE
     deadline pg_catalog.timestamptz;
     wanted_id pg_catalog.int8;
     state pg_catalog.text;
-    is_over pg_catalog.bool;
-    is_late pg_catalog.bool;
     pause pg_catalog.float8;
 BEGIN
     LOOP
@@ -259,12 +239,10 @@ BEGIN
         IF NOT FOUND THEN
             RAISE EXCEPTION 'unknown batch "%"', batch USING ERRCODE = 'LA002';
         END IF;
-        is_over := state IN ('finished', 'cancelled');
-        is_late := coalesce(clock_timestamp() >= deadline, false);
+        EXIT WHEN state IN ('finished', 'cancelled');
         pause := least(coalesce(pause * 2, 0.02), 1,
             greatest(coalesce(extract(epoch FROM deadline - clock_timestamp()), 1), 0.001));
-        EXIT WHEN is_over;
-        IF is_late THEN
+        IF clock_timestamp() >= deadline THEN
             RAISE EXCEPTION 'batch "%" is not finished after %', batch, timeout USING ERRCODE = 'LA008';
         END IF;
         -- Only what is sent tells the server that the client is gone: then the next pause ends the session. INFO is
@@ -280,4 +258,4 @@ BEGIN
 END $$;
 COMMENT ON PROCEDURE larder.wait_batch IS
     'Waits until a batch is finished or cancelled, LA008 after the timeout, NULL: for ever. CALL it outside a '
-    'transaction block. Messages (INFO), the first after 10 s, find out whether the client is still there.';
+    'transaction block.';

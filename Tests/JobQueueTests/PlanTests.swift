@@ -149,7 +149,7 @@ struct PlanTests {
             name: "newest jobs of a batch",
             sql: """
                 SELECT (SELECT count(*) FROM larder.batch_jobs(1, 50, 1000000)),
-                    (SELECT count(*) FROM larder.newest_failures(1, 50, only_kind => 0))
+                    (SELECT count(*) FROM larder.newest_failures(1, 50, only_items => true))
                 """, shows: ["_batch_id_job_id_idx", "origin_pkey"]),
         Hot(
             name: "finish", sql: "SELECT larder_data.run_task('finish')",

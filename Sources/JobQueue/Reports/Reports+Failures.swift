@@ -82,7 +82,7 @@ extension PostgresJobQueue.Reports {
         let searched = isFiltered ? Self.searched : limit
         return try await database.read(
             """
-            SELECT (date_part('epoch', finished_at) * 1e6::float8)::bigint, number, kind, matches, place, batch, batch_name,
+            SELECT (date_part('epoch', finished_at) * 1e6::float8)::bigint, number, kind, matches, place, batch_id, batch,
                 url, domain, code, message, http_status, attempts, \(Self.iso("finished_at")), substr(traceparent, 4, 32)
             FROM (
                 SELECT f.*, row_number() OVER () AS place, ($2::text IS NULL OR domain = $2 AND code = $3::int)
@@ -139,7 +139,7 @@ extension PostgresJobQueue.Reports {
 extension Rows {
     fileprivate func foundFailure(_ row: Int) -> FoundFailure {
         FoundFailure(
-            job: integer(row, 2) == 1 ? integer(row, 1) : nil, batch: integer(row, 5) ?? 0, batchName: text(row, 6),
+            job: text(row, 2) == "job" ? integer(row, 1) : nil, batch: integer(row, 5) ?? 0, batchName: text(row, 6),
             url: text(row, 7) ?? "",
             error: failure(row, domainAt: 8) ?? FailureReason(domain: "", code: 0, message: ""),
             httpStatus: integer(row, 11).map(Int.init), attempts: Int(integer(row, 12) ?? 0),

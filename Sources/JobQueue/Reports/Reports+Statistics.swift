@@ -127,7 +127,7 @@ extension PostgresJobQueue.Reports {
             WHERE outcome = 'failed' AND discarded_at IS NULL
             UNION ALL
             SELECT number, url, domain, code, message, http_status, items, origin
-            FROM larder.newest_failures($1, $2::int, only_kind => 0)),
+            FROM larder.newest_failures($1, $2::int, only_items => true)),
         \(parts)
         SELECT json_build_object('records', (SELECT count(*) FROM newest), \(members), 'retries', '[]'::json,
             'blockCount', 0, 'blocks', '[]'::json, 'options', '[]'::json, 'workers', '[]'::json, 'pipelines', '[]'::json)
