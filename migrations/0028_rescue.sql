@@ -35,8 +35,7 @@ END $$;
 -- of a worker says nothing about an image: the attempt does not count, but after rescue_limit rescues the job waits for
 -- an operator.
 CREATE FUNCTION larder_data.return_rescued(jobs bigint[]) RETURNS void
-LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     returned bigint[];
 BEGIN

@@ -1,5 +1,4 @@
--- The end of a batch: maintenance opens the default batches of the next day, seals the ones of past days, finishes
--- batches without open items, and sends the notifications.
+-- The end of a batch, and the default batches of days.
 
 -- Seals and finishes batches, notifies channel larder_batch if they ask for it, and makes their webhooks due. A batch
 -- is finished when it is sealed, no open transaction adds to it (see adding.sql), the ledger has no open item, and no

@@ -12,8 +12,7 @@ CREATE TABLE larder_data.webhook (
     error text
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE larder_data.webhook IS
-    'The webhook of a batch. due_at: when the next attempt is due; NULL before the batch is finished, after a delivery '
-    'and after the last attempt. attempts, http_status, error: of the latest end of the batch.';
+    'See larder.webhook. attempts, http_status, error: of the latest end of the batch.';
 CREATE INDEX webhook_due ON larder_data.webhook (due_at) WHERE due_at IS NOT NULL;
 
 CREATE FUNCTION larder_data.check_webhook(url text) RETURNS void
@@ -44,8 +43,7 @@ BEGIN
     END;
 END $$;
 COMMENT ON FUNCTION larder.batch_on_finished IS
-    'Sets the URL to which a worker posts the counts of a batch when it is finished, now if it already is; NULL for '
-    'none. At least once, for a day: each repetition has the same id.';
+    'Sets the URL to which a worker posts the counts of a batch when it is finished, at least once; NULL for none.';
 
 -- The attempt is counted before it is made and the next one is due in a minute: if the worker dies, another one sends
 -- it again.
@@ -86,8 +84,8 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.take_webhook_v1 IS
-    'The webhook that is due for longest, for one attempt to deliver it: no row when none is due. sent_at: seconds '
-    'since 1970. larder.webhook_done_v1() records how it ended; without that it is due again in a minute.';
+    'The webhook that is most overdue, for one attempt to deliver it. sent_at: seconds since 1970. Without '
+    'larder.webhook_done_v1() it is due again in a minute.';
 
 CREATE FUNCTION larder.webhook_done_v1(
     batch_id bigint, attempt int, http_status int DEFAULT NULL, error text DEFAULT NULL
@@ -102,13 +100,13 @@ UPDATE larder_data.webhook w SET
 WHERE w.batch_id = webhook_done_v1.batch_id AND w.attempts = webhook_done_v1.attempt AND w.due_at IS NOT NULL
 $$;
 COMMENT ON FUNCTION larder.webhook_done_v1 IS
-    'Records how an attempt to deliver a webhook ended: delivered without error, else due again after 5 s, doubling to '
-    '1 h, at most 32 times. An attempt that is not the latest changes nothing.';
+    'Records how the latest attempt to deliver a webhook ended. After an error it is due again in 5 s, doubling to 1 '
+    'h, at most 32 times.';
 
 CREATE VIEW larder.webhook AS
 SELECT w.batch_id, substring(w.url FROM '^[A-Za-z]+://') || substring(w.url FROM '^[A-Za-z]+://(?:[^/?#]*@)?([^/?#]*)')
     AS origin, w.due_at, w.attempts, w.delivered_at, w.http_status, w.error
 FROM larder_data.webhook w;
 COMMENT ON VIEW larder.webhook IS
-    'The webhooks of batches. origin: of its URL, whose path may be a secret. due_at: of the next attempt; NULL before '
-    'the batch is finished, after a delivery and after the last attempt.';
+    'The webhooks of batches. origin: of its URL, whose path may be a secret. due_at: of the next attempt, NULL if '
+    'there is none.';

@@ -1,24 +1,20 @@
--- Retention: deletes batches in portions, history by dropping whole days, and old rows of workers, blocks and
--- throughput.
+-- Retention: deletes batches and old rows in portions, and history by dropping whole days.
 
 CREATE FUNCTION larder.batch_delete(batch text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     b larder_data.batch;
 BEGIN
-    SELECT * INTO b FROM larder_data.batch x WHERE x.id = larder_data.find_batch(batch_delete.batch);
-    IF b.finished_at IS NULL AND larder_data.is_over(b) THEN
-        -- Maintenance has not seen yet that its last item has finished.
-        PERFORM larder_data.maintenance_finish();
-    END IF;
+    -- Maintenance may not have seen yet that its last item has finished.
+    PERFORM larder_data.maintenance_finish() FROM larder_data.batch x
+    WHERE x.id = larder_data.find_batch(batch_delete.batch) AND x.finished_at IS NULL AND larder_data.is_over(x);
     b := larder_data.lock_batch(batch);
     IF b.finished_at IS NULL THEN
         RAISE EXCEPTION 'batch "%" is not finished', coalesce(b.name, b.id::text) USING ERRCODE = 'LA001';
     END IF;
     UPDATE larder_data.batch x SET is_deleted = true WHERE x.id = b.id;
 END $$;
-COMMENT ON FUNCTION larder.batch_delete IS
-    'Deletes a finished batch and its records: it is unknown from now on, and maintenance deletes the rows.';
+COMMENT ON FUNCTION larder.batch_delete IS 'Deletes a finished batch and its records.';
 
 -- Nothing waits for an origin or a cache: a job, record or worker whose origin or cache is gone is shown without it.
 CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
@@ -145,17 +141,14 @@ DECLARE
     moved int := 0;
     batch bigint;
 BEGIN
-    -- By age: two days later than its records, whose days are dropped as a whole.
+    -- Two days later than its records, whose days are dropped as a whole. A queue may keep its batches for a shorter
+    -- time.
     UPDATE larder_data.batch b SET is_deleted = true WHERE b.id = ANY (ARRAY(
-        SELECT x.id FROM larder_data.batch x
-        WHERE x.finished_at < now() - interval '2 days' - (SELECT s.keep_history FROM larder_data.settings s)
-          AND NOT x.is_deleted
-        ORDER BY x.finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED));
-    -- A queue may keep its batches for a shorter time.
-    UPDATE larder_data.batch b SET is_deleted = true WHERE b.id = ANY (ARRAY(
-        SELECT x.id FROM larder_data.batch x JOIN larder_data.queue q ON q.id = x.queue_id
-        WHERE x.finished_at < now() - q.keep_history AND NOT x.is_deleted
-        ORDER BY x.finished_at LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
+        SELECT o.id FROM larder_data.settings s, larder_data.queue q, LATERAL (
+            SELECT x.id FROM larder_data.batch x
+            WHERE x.finished_at < now() - least(q.keep_history, s.keep_history + interval '2 days')
+              AND x.queue_id = q.id AND NOT x.is_deleted
+            ORDER BY x.finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED) AS o));
     FOR batch IN SELECT b.id FROM larder_data.batch b WHERE b.is_deleted ORDER BY b.id LIMIT 1000 LOOP
         moved := moved + larder_data.delete_batch(batch, portion - moved);
         EXIT WHEN moved >= portion;

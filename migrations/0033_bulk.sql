@@ -29,9 +29,8 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.retry_portion IS
-    'Reopens failed items of the first batch behind after_batch that has some, and answers how many, and after_batch '
-    'of the next call; NULL: there are no more. dry_run: counts all of them and changes nothing. See '
-    'larder.retry_matching.';
+    'Reopens failed items of the first batch behind after_batch that has some; answers how many, and the next '
+    'after_batch (NULL: there is none). dry_run: only counts.';
 
 CREATE FUNCTION larder.cancel_portion(
     origin text DEFAULT NULL, url_like text DEFAULT NULL, domain text DEFAULT NULL, code int DEFAULT NULL,
@@ -82,8 +81,8 @@ BEGIN
     jobs := cardinality(locked);
 END $$;
 COMMENT ON FUNCTION larder.cancel_portion IS
-    'Cancels live jobs behind after_job, at most `portion`, and answers how many, and the last job that was looked at; '
-    'NULL: there is none. dry_run: counts them and changes nothing. See larder.cancel_matching.';
+    'Cancels at most `portion` live jobs behind after_job; answers how many, and the next after_job (NULL: there is '
+    'none). dry_run: only counts.';
 
 -- The procedures commit after every portion, so they are CALLed outside a transaction block, and can have neither
 -- SECURITY DEFINER nor SET: they set search_path themselves, until the next COMMIT, and leave the rights to the
@@ -129,20 +128,16 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON PROCEDURE larder.retry_matching IS
-    'Reopens failed items of all batches, of a producer only of its own: of an origin (of a URL), whose URL is LIKE '
-    'url_like, with an error, or that ended before a time. NULL is any. Answers how many; dry_run: and changes '
-    'nothing.';
+    'Reopens failed items of all batches, of a producer only of its own, by origin, LIKE pattern, error or time of '
+    'the failure. Answers how many.';
 COMMENT ON PROCEDURE larder.cancel_matching IS
-    'Cancels live jobs of all batches, as larder.cancel() does each, of a producer only of its own: of an origin (of a '
-    'URL), whose URL is LIKE url_like, whose last attempt failed with an error, or enqueued before a time. Answers '
-    'how many; dry_run: and changes nothing. Jobs whose row another transaction has locked are left out.';
+    'Cancels live jobs of all batches, of a producer only of its own, by origin, LIKE pattern, error of the last '
+    'attempt or time of the enqueue. Answers how many.';
 COMMENT ON PROCEDURE larder.batch_retry_failed IS
-    'Reopens the failed items of a batch, blocked ones included. They get new jobs, with RetryFailed and unused '
-    'attempts. domain, code, origin, url_like, before: only such failures. Answers how many items.';
+    'Reopens the failed items of a batch as new jobs, with RetryFailed and unused attempts. Answers how many items.';
 COMMENT ON PROCEDURE larder.batch_discard_failed IS
-    'Discards the failures of a batch: they still count, but are neither in larder.failed and reports nor retried. '
-    'Answers how many items.';
+    'Discards the failures of a batch: they count, but are neither in larder.failed nor retried. Answers how many '
+    'items.';
 COMMENT ON PROCEDURE larder.batch_reprioritize IS
-    'Sets the priority of a batch and its jobs, 0 first to 9. Jobs that another batch has are only raised. Answers how '
-    'many jobs.';
-COMMENT ON PROCEDURE larder.unblock_all IS 'Empties the blocklist, and answers how many URLs were blocked.';
+    'Sets the priority of a batch and its jobs, 0 first to 9. Answers how many jobs.';
+COMMENT ON PROCEDURE larder.unblock_all IS 'Empties the blocklist. Answers how many URLs were blocked.';

@@ -24,10 +24,8 @@ CREATE TABLE larder_data.schedule (
     waiting_for bigint
 );
 COMMENT ON TABLE larder_data.schedule IS
-    'What is enqueued by the clock, each run as the next run of the batch `name`. Either query or urls. request: as of '
-    'larder.enqueue_list. next_at: NULL until a worker has computed it, infinity after an error in cron. last_error: '
-    'why the last run enqueued nothing. missed: runs that did not happen. waiting_for: the unfinished batch for which '
-    'the run of next_at waits.';
+    'See larder.schedule. request: as of larder.enqueue_list. next_at: NULL until a worker has computed it, infinity '
+    'after an error in cron.';
 
 -- In steps of a day, and of 15 minutes on the days of a change: all changes of the present zones are at such times.
 CREATE FUNCTION larder.schedule_clock(time_zone text) RETURNS TABLE (now_at timestamptz, offsets json)
@@ -52,8 +50,8 @@ EXCEPTION WHEN invalid_parameter_value THEN
         USING ERRCODE = '22023', HINT = 'such as Europe/Berlin';
 END $$;
 COMMENT ON FUNCTION larder.schedule_clock IS
-    'The time of this server, and the offsets of a time zone from UTC for 8 years: pairs of the time from which on an '
-    'offset holds, in seconds since 1970, and the offset in seconds.';
+    'The time of this server, and for 8 years the offsets of a time zone from UTC: pairs of since when, in seconds '
+    'since 1970, and seconds.';
 
 -- A query of a schedule has the rights of the role larder_schedule only, which can read what it was granted. Neither
 -- the role that set the schedule nor the login of the worker matters. The caller undoes all changes of the query.
@@ -91,7 +89,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 SELECT larder_data.create_schedule_role();
 
--- The rows of a schedule's query, at most 200,000. Undoes what the query did.
+-- The rows of a schedule's query. Undoes what the query did.
 CREATE FUNCTION larder_data.rows_of_query(query text) RETURNS json[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -162,11 +160,9 @@ EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked(format('schedule "%s"', name), 'larder_data.schedule');
 END $$;
 COMMENT ON FUNCTION larder.schedule_set IS
-    'Creates or replaces a schedule; each run is a new run of the batch of that name. query: a SELECT with a column '
-    'url and any of priority, pipeline, at, name and meta, at most 200,000 rows, with the rights of the role '
-    'larder_schedule and qualified names. Or urls, settings, metas as of larder.enqueue_list. request: as there, also '
-    'for a query, and with on_finished, the URL of the webhook of each run. next_at: when it is due first, which is '
-    'returned; by default a worker computes it.';
+    'Creates or replaces a schedule: either a query, with the rights of the role larder_schedule, or urls, settings '
+    'and metas. request: as of larder.enqueue_list, and on_finished, the URL of a webhook. next_at: when it is due '
+    'first.';
 
 -- Pauses, resumes, runs or removes a schedule. A run that waits for a batch is given up.
 CREATE FUNCTION larder_data.change_schedule(name text, verb text, next_at timestamptz DEFAULT NULL) RETURNS void
@@ -200,13 +196,12 @@ COMMENT ON FUNCTION larder.schedule_pause IS 'Keeps a schedule from running unti
 CREATE FUNCTION larder.schedule_resume(name text, next_at timestamptz DEFAULT NULL) RETURNS void
 LANGUAGE sql AS $$ SELECT larder_data.change_schedule(name, 'resume', next_at) $$;
 COMMENT ON FUNCTION larder.schedule_resume IS
-    'Runs a paused schedule again. If its next time has passed, next_at is the following one; by default a worker '
+    'Runs a paused schedule again. next_at: the following time if its next one has passed; by default a worker '
     'computes it.';
 
 CREATE FUNCTION larder.schedule_run(name text) RETURNS void
 LANGUAGE sql AS $$ SELECT larder_data.change_schedule(name, 'run') $$;
-COMMENT ON FUNCTION larder.schedule_run IS
-    'Makes a schedule due now: a worker runs it within 5 s. A paused one is resumed.';
+COMMENT ON FUNCTION larder.schedule_run IS 'Makes a schedule due now, and resumes it.';
 
 CREATE FUNCTION larder.schedule_remove(name text) RETURNS void
 LANGUAGE sql AS $$ SELECT larder_data.change_schedule(name, 'remove') $$;
@@ -220,7 +215,6 @@ SELECT s.name, s.cron, s.time_zone, s.query, cardinality(s.urls) AS urls,
     s.missed, s.waiting_for
 FROM larder_data.schedule s;
 COMMENT ON VIEW larder.schedule IS
-    'Schedules. urls: how many, of a list. request: of on_finished, whose path may be a secret, the origin only. '
-    'next_at: NULL until a worker has computed it, and after an error in cron. last_batch, last_urls: what the last '
-    'run enqueued. last_error: why it enqueued nothing. missed: runs that did not happen, as no worker was there or '
-    'the batch was not finished. waiting_for: the id of the batch after whose end the run of next_at is made.';
+    'Schedules. urls: how many. next_at: NULL until a worker has computed it, and after an error in cron. last_error: '
+    'why the last run enqueued nothing. missed: runs that did not happen. waiting_for: the batch after whose end the '
+    'next run is made.';

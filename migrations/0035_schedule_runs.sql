@@ -21,36 +21,7 @@ BEGIN
     ORDER BY x.next_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED;
 END $$;
 COMMENT ON FUNCTION larder.due_schedule_v1 IS
-    'The schedule that is due for longest; no row when none is due. Compute its times from larder.schedule_clock(), '
-    'call larder.run_schedule_v1(), then this again. due_at: NULL when only the next time is to be computed.';
-
-CREATE FUNCTION larder_data.enqueue_schedule(s larder_data.schedule, batch text) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    request json := s.request || jsonb_build_object('batch', batch);
-    found json[] := CASE WHEN s.query IS NOT NULL THEN larder_data.rows_of_query(s.query) END;
-    part record;
-    total bigint := 0;
-BEGIN
-    FOR part IN
-        SELECT array_agg(x.url ORDER BY x.ord) AS urls, array_agg(x.setting ORDER BY x.ord) AS settings,
-            array_agg(x.meta ORDER BY x.ord) AS metas
-        FROM (
-            SELECT u.ord, u.url, u.setting, u.meta
-            FROM unnest(s.urls, s.settings, s.metas) WITH ORDINALITY AS u (url, setting, meta, ord)
-            UNION ALL
-            SELECT r.ord, r.line ->> 'url', nullif(json_strip_nulls(json_build_object('priority', r.line -> 'priority',
-                    'pipeline', r.line ->> 'pipeline', 'at', r.line ->> 'at'))::text, '{}')::json,
-                coalesce(nullif((r.line -> 'meta')::text, 'null')::json, CASE WHEN r.line ->> 'name' IS NOT NULL
-                    THEN json_build_object('name', r.line ->> 'name') END)
-            FROM unnest(found) WITH ORDINALITY AS r (line, ord)) AS x
-        GROUP BY (x.ord - 1) / 10000 ORDER BY (x.ord - 1) / 10000
-    LOOP
-        PERFORM FROM larder.enqueue_list(request, part.urls, part.settings, part.metas);
-        total := total + cardinality(part.urls);
-    END LOOP;
-    RETURN total;
-END $$;
+    'The schedule that is most overdue. due_at: NULL when only its next time is to be computed.';
 
 -- Enqueues a schedule as a new run of its batch, or sets waiting_for if the run before is not finished. Only a batch of
 -- the schedule's owner, or of an earlier run, is waited for: another role could hold its own open for ever.
@@ -58,7 +29,9 @@ CREATE FUNCTION larder_data.start_run(s larder_data.schedule) RETURNS larder_dat
 LANGUAGE plpgsql AS $$
 DECLARE
     latest larder_data.batch;
-    batch text;
+    request json;
+    lines json[];
+    part record;
 BEGIN
     SELECT * INTO latest FROM larder_data.batch b WHERE b.name = s.name ORDER BY b.run DESC LIMIT 1;
     IF FOUND AND NOT larder_data.is_over(latest) THEN
@@ -70,10 +43,28 @@ BEGIN
         RETURN s;
     END IF;
     s.last_batch := (larder_data.open_batch(s.name, coalesce(s.request ->> 'queue', 'default'), NULL, NULL, NULL)).id;
-    batch := s.last_batch;
-    s.last_urls := larder_data.enqueue_schedule(s, batch);
-    PERFORM larder.batch_on_finished(batch, s.request ->> 'on_finished');
-    PERFORM larder.batch_seal(batch);
+    s.last_urls := 0;
+    request := s.request || jsonb_build_object('batch', s.last_batch::text);
+    lines := CASE WHEN s.query IS NOT NULL THEN larder_data.rows_of_query(s.query) END;
+    FOR part IN
+        SELECT array_agg(x.url ORDER BY x.ord) AS urls, array_agg(x.setting ORDER BY x.ord) AS settings,
+            array_agg(x.meta ORDER BY x.ord) AS metas
+        FROM (
+            SELECT u.ord, u.url, u.setting, u.meta
+            FROM unnest(s.urls, s.settings, s.metas) WITH ORDINALITY AS u (url, setting, meta, ord)
+            UNION ALL
+            SELECT r.ord, r.line ->> 'url', nullif(json_strip_nulls(json_build_object('priority', r.line -> 'priority',
+                    'pipeline', r.line ->> 'pipeline', 'at', r.line ->> 'at'))::text, '{}')::json,
+                coalesce(nullif((r.line -> 'meta')::text, 'null')::json, CASE WHEN r.line ->> 'name' IS NOT NULL
+                    THEN json_build_object('name', r.line ->> 'name') END)
+            FROM unnest(lines) WITH ORDINALITY AS r (line, ord)) AS x
+        GROUP BY (x.ord - 1) / 10000 ORDER BY (x.ord - 1) / 10000
+    LOOP
+        PERFORM FROM larder.enqueue_list(request, part.urls, part.settings, part.metas);
+        s.last_urls := s.last_urls + cardinality(part.urls);
+    END LOOP;
+    PERFORM larder.batch_on_finished(s.last_batch::text, s.request ->> 'on_finished');
+    PERFORM larder.batch_seal(s.last_batch::text);
     -- Until here it belongs to the login of the worker.
     UPDATE larder_data.batch b SET owner = s.owner WHERE b.id = s.last_batch;
     RETURN s;
@@ -136,7 +127,5 @@ BEGIN
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION larder.run_schedule_v1 IS
-    'Runs a schedule that larder.due_schedule_v1() answered, in this transaction; no row when another worker did so. '
-    'due_at: as answered. next_at: the first time of its expression after now, or NULL and why there is none: then it '
-    'is not due again until it is changed. missed: how many of its times lie after due_at and not after now. A run '
-    'that waits for a lock for 1.5 s is made 5 s later, one that waits for a batch when that is finished.';
+    'Runs a schedule that larder.due_schedule_v1() answered; no row when another worker did so. next_at: its first '
+    'time after now, or NULL and cron_error.';

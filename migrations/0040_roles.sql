@@ -55,23 +55,21 @@ SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1
     progress,progress_details,pipeline,record,failed,gauges_v1}'::text[])
 UNION ALL
 SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page,lookup,
-    differing_variants,    newest_failures,recent_jobs,progress_details,batch_jobs,gauges_v1}'::text[]);
+    differing_variants,newest_failures,recent_jobs,progress_details,batch_jobs,gauges_v1}'::text[]);
 
 -- A batch is given by name or by number: each routine with an argument `batch text` has a twin for a bigint, in which
 -- the argument cannot be left out.
 CREATE FUNCTION larder_data.add_numbers() RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-    command text;
 BEGIN
-    FOR command IN
-        SELECT CASE p.prokind WHEN 'p'
+    EXECUTE (
+        SELECT coalesce(string_agg(CASE p.prokind WHEN 'p'
             THEN format('CREATE PROCEDURE larder.%1$I(%2$s) LANGUAGE plpgsql '
                 'AS $f$ BEGIN CALL larder.%1$I(%3$s); END $f$',
                 p.proname, a.arguments, n.given)
             ELSE format('CREATE FUNCTION larder.%1$I(%2$s) RETURNS %4$s LANGUAGE sql '
                 'AS $f$ SELECT * FROM larder.%1$I(%3$s) $f$',
-                p.proname, a.arguments, n.given, pg_get_function_result(p.oid)) END
+                p.proname, a.arguments, n.given, pg_get_function_result(p.oid)) END, ';'), '')
         FROM pg_catalog.pg_proc p
         CROSS JOIN LATERAL (SELECT regexp_replace(pg_get_function_arguments(p.oid),
             'batch text( DEFAULT NULL::text)?', 'batch bigint')) AS a (arguments)
@@ -84,17 +82,12 @@ BEGIN
               AND p.proname <> 'remaining'
             OR p.proname IN ('enqueue', 'enqueue_many'))
           AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc x WHERE x.pronamespace = p.pronamespace
-              AND x.proname = p.proname AND x.oid <> p.oid)
-    LOOP
-        EXECUTE command;
-    END LOOP;
-    FOR command IN
-        SELECT format('COMMENT ON ROUTINE %s IS %L', p.oid::regprocedure, 'As with the name of the batch.')
+              AND x.proname = p.proname AND x.oid <> p.oid));
+    EXECUTE (
+        SELECT coalesce(string_agg(format(
+            'COMMENT ON ROUTINE %s IS %L', p.oid::regprocedure, 'As with the name of the batch.'), ';'), '')
         FROM pg_catalog.pg_proc p
-        WHERE p.pronamespace = 'larder'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL
-    LOOP
-        EXECUTE command;
-    END LOOP;
+        WHERE p.pronamespace = 'larder'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL);
 END $$;
 
 CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest int, protocol_newest int)
@@ -115,11 +108,9 @@ COMMENT ON FUNCTION larder.ready_v1 IS
 -- its body.
 CREATE FUNCTION larder_data.secure() RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-    command text;
 BEGIN
-    FOR command IN
-        SELECT format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', p.oid::regprocedure)
+    EXECUTE (SELECT string_agg(s.statement, ';') FROM (
+        SELECT format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', p.oid::regprocedure) AS statement
         FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'larder'::regnamespace
         UNION ALL
         SELECT format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = pg_catalog, pg_temp', p.oid::regprocedure)
@@ -141,10 +132,7 @@ BEGIN
             SELECT c.relname, format('SELECT ON %s', c.oid::regclass), true
             FROM pg_catalog.pg_class c WHERE c.relnamespace = 'larder'::regnamespace AND c.relkind = 'v') AS o
         JOIN pg_catalog.pg_roles r ON r.rolname = 'larder_admin' OR r.rolname = 'larder_reader' AND o.is_view
-            OR EXISTS (SELECT FROM larder_data.permission p WHERE p.name = o.name AND p.role = r.rolname)
-    LOOP
-        EXECUTE command;
-    END LOOP;
+            OR EXISTS (SELECT FROM larder_data.permission p WHERE p.name = o.name AND p.role = r.rolname)) AS s);
 END $$;
 
 SELECT larder_data.create_roles();
