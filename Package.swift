@@ -116,6 +116,12 @@ let package = Package(
             ],
             exclude: ["Resources"], swiftSettings: strict, plugins: ["EmbedText"]),
         .target(
+            name: "Lists",
+            dependencies: [
+                "Reports", "CommandLine", "Terminal", "JobQueue", "Prefetcher", "ObjectStore", "DiskCache", "ImageModel",
+                "Concurrency",
+            ], swiftSettings: strict),
+        .target(
             name: "Dashboard",
             dependencies: [
                 "Reports", "HTTPServer", "Terminal", "JobQueue", "Transcoder", "ObjectStore", "DiskCache",
@@ -125,7 +131,7 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "Dashboard", "Reports", "Telemetry", "HTTPServer", "CommandLine", "Terminal", "Worker",
+                "Dashboard", "Lists", "Reports", "Telemetry", "HTTPServer", "CommandLine", "Terminal", "Worker",
                 "EmbeddedPostgres", "JobQueue", "Prefetcher", "Transcoder", "ObjectStore", "DiskCache", "Downloader",
                 "ImageModel",
                 "Concurrency",
@@ -208,7 +214,7 @@ let package = Package(
         .testTarget(
             name: "LarderTests",
             dependencies: [
-                "Commands", "Dashboard", "Reports", "HTTPServer", "CommandLine", "Terminal", "Lab", "Concurrency",
+                "Commands", "Dashboard", "Lists", "Reports", "HTTPServer", "CommandLine", "Terminal", "Lab", "Concurrency",
                 "JobQueue", "EmbeddedPostgres", "Prefetcher", "ImageModel", "TestSupport", "larder", "larder-lab",
             ],
             swiftSettings: strict),

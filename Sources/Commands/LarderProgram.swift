@@ -38,11 +38,11 @@ extension CommandTable {
             (
                 "cache",
                 [
-                    .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheRemove,
+                    .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheRemove,
                     .cacheExport, .cacheImport, .cacheCopy,
                 ]
             ),
-            ("pictures", [.key, .sniff, .transform, .fetch]),
+            ("pictures", [.path, .sniff, .transform, .fetch]),
             (
                 "operations",
                 [
@@ -54,7 +54,7 @@ extension CommandTable {
             ),
         ],
         usualCommands: [
-            "run", "enqueue", "work", "status", "report", "cancel", "retry", "cache list", "key", "fetch", "serve",
+            "run", "enqueue", "work", "status", "report", "cancel", "retry", "cache list", "path", "fetch", "serve",
             "doctor",
         ],
         usualOptions: [

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Commands
+@testable import Lists
 
 /// Sitemaps, RSS, Atom and JSON feeds as lists.
 @Suite(.timeLimit(.minutes(5)))

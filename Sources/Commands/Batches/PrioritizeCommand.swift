@@ -1,5 +1,6 @@
 import CommandLine
 import JobQueue
+import Lists
 import Terminal
 import Worker
 

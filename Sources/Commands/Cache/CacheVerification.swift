@@ -2,6 +2,7 @@ import CommandLine
 import Concurrency
 import DiskCache
 import ImageModel
+import Lists
 import Reports
 import Terminal
 import Transcoder

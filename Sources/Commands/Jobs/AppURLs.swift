@@ -1,5 +1,6 @@
 import CommandLine
 import DiskCache
+import Lists
 import Reports
 import Terminal
 

@@ -1,6 +1,7 @@
 import CommandLine
 import DiskCache
 import JobQueue
+import Lists
 import Reports
 import Terminal
 import Worker

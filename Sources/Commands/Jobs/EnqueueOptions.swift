@@ -3,6 +3,7 @@ import DiskCache
 import FoundationEssentials
 import ImageModel
 import JobQueue
+import Lists
 import Prefetcher
 import Terminal
 

@@ -1,5 +1,6 @@
 import ImageModel
 import JobQueue
+import Lists
 import Reports
 import Terminal
 

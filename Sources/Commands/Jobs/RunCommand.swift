@@ -3,6 +3,7 @@ import Concurrency
 import Glibc
 import ImageModel
 import JobQueue
+import Lists
 import Prefetcher
 import Reports
 import Terminal

@@ -1,6 +1,7 @@
 import CommandLine
 import Glibc
 import JobQueue
+import Lists
 import ObjectStore
 import Terminal
 import Worker

@@ -29,7 +29,12 @@ enum VariantJSON {
 
     private static func variant(_ text: String, from place: String) throws(CommandError) -> Variant {
         guard let first = text.first(where: { !$0.isWhitespace }), "{[".contains(first) else {
-            return try VariantShorthand.variant(text, from: place)
+            do throws(VariantError) { return try VariantShorthand.variant(text) } catch {
+                throw .larder(
+                    .invalidJSON,
+                    "\(place): '\(PrintableText.text(text))': \(error.message); an example is \(VariantShorthand.example)",
+                    exit: .wrongUsage)
+            }
         }
         do throws(CommandError) {
             return try checking(place, text.utf8) { () throws(VariantError) in try Variant(json: text.utf8) }

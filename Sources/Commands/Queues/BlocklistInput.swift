@@ -1,6 +1,7 @@
 import CommandLine
 import Dashboard
 import JobQueue
+import Lists
 import Reports
 import Terminal
 

@@ -4,18 +4,18 @@ import Reports
 import Terminal
 
 /// Reports and counts the lines of lists that cannot be read.
-final class BadLines: Sendable {
+package final class BadLines: Sendable {
     /// How many are printed as text; all are counted, and all are in JSON.
     private static let shown = 20
 
     private let json: Bool
     private let found = Locked(0)
 
-    init(json: Bool) { self.json = json }
+    package init(json: Bool) { self.json = json }
 
-    var count: Int { found.withLock { $0 } }
+    package var count: Int { found.withLock { $0 } }
 
-    func add(_ bad: BadLine, of list: String) throws {
+    package func add(_ bad: BadLine, of list: String) throws {
         let number = found.withLock { count in
             count += 1
             return count

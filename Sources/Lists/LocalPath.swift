@@ -1,11 +1,11 @@
 import Glibc
-import Terminal
+package import Terminal
 
 /// Operands that are paths where URLs are expected.
-enum LocalPath {
+package enum LocalPath {
     /// - Throws: wrong usage for an operand without a scheme that exists as a file, begins as a path does, or is a pattern
     ///   that the shell has left because no file matches it. Other operands are URLs, or failed items.
-    static func refuse(_ operand: [UInt8], _ command: String) throws(CommandError) {
+    package static func refuse(_ operand: [UInt8], _ command: String) throws(CommandError) {
         let text = String(decoding: operand, as: UTF8.self)
         guard !operand.isEmpty, text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:/) == nil else { return }
         let shown = PrintableText.text(text)
@@ -24,7 +24,7 @@ enum LocalPath {
     }
 
     /// Whether a path leads to a directory.
-    static func isDirectory(_ path: String) -> Bool {
+    package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }

@@ -1,15 +1,12 @@
-import ImageModel
-import Terminal
-
 /// The short form of a variant, `card=800x800:webp,q=75`, which means the same as its JSON.
 ///
 /// `NAME=WIDTHxHEIGHT[:FORMAT][,PART]...` with the parts `crop`, `fit`, `fill`, `blur=R`, `round=R`, `q=N` and
 /// `key=TEXT`. Without `crop`, `fit` and `fill` the size is a thumbnail's box; with one of them it is a resize, the
 /// first transformer. `blur` and `round` follow in their order.
-struct VariantShorthand {
+package struct VariantShorthand {
     /// The grammar in the help of options.
-    static let grammar = "NAME=WxH[:FORMAT][,crop|fit|fill][,blur=R][,round=R][,q=N][,key=TEXT]"
-    static let example = "card=800x800:webp,q=75"
+    package static let grammar = "NAME=WxH[:FORMAT][,crop|fit|fill][,blur=R][,round=R][,q=N][,key=TEXT]"
+    package static let example = "card=800x800:webp,q=75"
 
     private static let parts = "crop, fit, fill, blur=R, round=R, q=N, key=TEXT"
     /// More digits than any size limit.
@@ -20,16 +17,9 @@ struct VariantShorthand {
     private var transforms: [JSONValue] = []
     private var fields: [String: JSONValue] = [:]
 
-    /// - Parameter place: the option, before the messages.
-    /// - Throws: wrong usage that names the part.
-    static func variant(_ text: String, from place: String) throws(CommandError) -> Variant {
-        do throws(VariantError) {
-            return try Variant(try VariantShorthand(text).json, path: "$")
-        } catch {
-            throw .larder(
-                .invalidJSON, "\(place): '\(PrintableText.text(text))': \(error.message); an example is \(example)",
-                exit: .wrongUsage)
-        }
+    /// - Throws: what is wrong with which part.
+    package static func variant(_ text: String) throws(VariantError) -> Variant {
+        try Variant(try VariantShorthand(text).json, path: "$")
     }
 
     private init(_ text: String) throws(VariantError) {

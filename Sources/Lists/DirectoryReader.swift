@@ -2,10 +2,10 @@ import Concurrency
 import DiskCache
 import Glibc
 import Prefetcher
-import Terminal
+package import Terminal
 
 /// Reads the images below a directory as items with `file:` URLs.
-final class DirectoryReader {
+package final class DirectoryReader {
     private static let portion = 1_000
 
     private let walk: Locked<DirectoryWalk>
@@ -13,12 +13,12 @@ final class DirectoryReader {
     private let isStopped: @Sendable () -> Bool
     private var ahead: ArraySlice<DirectoryWalk.Found> = []
     /// Whether the walk ended because it was stopped.
-    private(set) var wasStopped = false
+    package private(set) var wasStopped = false
     /// How many files and unreadable directories were read.
-    private(set) var line = 0
+    package private(set) var line = 0
 
     /// - Throws: `CommandError` when the directory cannot be read.
-    init(
+    package init(
         _ path: String, patterns: [String], isStopped: @escaping @Sendable () -> Bool
     ) async throws(CommandError) {
         self.isStopped = isStopped
@@ -33,7 +33,7 @@ final class DirectoryReader {
     }
 
     /// The next item, or a directory that cannot be read; nil at the end.
-    func next() async -> Result<ListItem, BadLine>? {
+    package func next() async -> Result<ListItem, BadLine>? {
         if ahead.isEmpty {
             wasStopped = isStopped()
             guard !wasStopped else { return nil }

@@ -1,33 +1,35 @@
 import FoundationEssentials
-import JobQueue
+package import JobQueue
 import Terminal
 
 /// A line of a list that cannot be read.
-struct BadLine: Error {
-    let line: Int
-    let message: String
+package struct BadLine: Error {
+    package let line: Int
+    package let message: String
+
+    package init(line: Int, message: String) { (self.line, self.message) = (line, message) }
 }
 
 /// One URL of a list with the settings of its line.
-struct ListItem: Sendable {
+package struct ListItem: Sendable {
     /// The longest `meta`, in bytes.
     static let longestMeta = 4_096
 
-    var url: String
+    package var url: String
     /// Its list and the number of its line, from 1; nil and 0 for an operand.
-    var list: String?
-    var line = 0
-    var settings = EnqueueRequest.Settings()
+    package var list: String?
+    package var line = 0
+    package var settings = EnqueueRequest.Settings()
     /// A JSON object.
-    var meta: String?
+    package var meta: String?
 
     /// `urls.txt:3: ` before a message, or nothing for an operand.
-    var place: String {
+    package var place: String {
         guard let list else { return "" }
         return "\(list == "-" ? "standard input" : PrintableText.text(list)):\(line): "
     }
 
-    init(url: String, line: Int = 0) {
+    package init(url: String, line: Int = 0) {
         self.url = url
         self.line = line
     }
@@ -89,7 +91,7 @@ extension Optional<String> {
 
 extension EnqueueRequest.Start {
     /// A time of RFC 3339, such as `2026-11-21T18:00:00Z`, or a delay such as `+10m`; nil for other texts.
-    init?(spelling text: String) {
+    package init?(spelling text: String) {
         let form = /([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)/
         if text.hasPrefix("+"), let delay = Duration(spelling: String(text.dropFirst())) {
             self = .after(delay)

@@ -1,5 +1,6 @@
 import CommandLine
 import JobQueue
+import Lists
 
 /// Leaves out the items of lists whose pipeline does not exist: one of them would make the database refuse the call.
 struct KnownPipelines {

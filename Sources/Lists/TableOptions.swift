@@ -1,9 +1,9 @@
-import CommandLine
+package import CommandLine
 import Reports
-import Terminal
+package import Terminal
 
 /// The options of CSV and TSV lists: which column has the URLs, and what separates the columns.
-struct TableOptions {
+package struct TableOptions {
     /// The column of the URLs.
     private enum Column {
         case name(String)
@@ -19,7 +19,7 @@ struct TableOptions {
         let names: [String]?
     }
 
-    static let options = [
+    package static let options = [
         Option(
             "column", .value("NAME|NUMBER"),
             "the column of CSV and TSV lists that has the URLs, by its name in the header or its number from 1; default: url"
@@ -30,7 +30,7 @@ struct TableOptions {
     ]
 
     /// Nothing is given: the column `url`.
-    static let none = TableOptions()
+    package static let none = TableOptions()
 
     let delimiter: UInt8?
     private let column: Column?
@@ -39,7 +39,7 @@ struct TableOptions {
 
     /// - Throws: wrong usage for a delimiter that is no single character, for the number 0, and with a `--format` that has
     ///   no columns.
-    init(_ arguments: Arguments, _ format: ListFormat?) throws(CommandError) {
+    package init(_ arguments: Arguments, _ format: ListFormat?) throws(CommandError) {
         delimiter = try arguments.value("delimiter").map { (text) throws(CommandError) in
             if text == "tab" || text == "\\t" { return UInt8(ascii: "\t") }
             guard let byte = text.utf8.first, text.utf8.count == 1, byte < 0x7F, byte > 0x20 || byte == 0x09,

@@ -1,13 +1,13 @@
 import Concurrency
 import DiskCache
 import Glibc
-import Terminal
+package import Terminal
 
 /// Reads the lines of a file or of standard input in blocks on its own thread, in constant memory. Files compressed
 /// with gzip or zstd are expanded, and a byte order mark at the beginning is skipped.
 ///
 /// Lines are bytes of any encoding. A line is cut off after 64 KiB, more than any URL has.
-struct LineReader: ~Copyable {
+package struct LineReader: ~Copyable {
     private let input: ExpandedInput
     private let path: String
     private let hasComments: Bool
@@ -29,7 +29,7 @@ struct LineReader: ~Copyable {
     ///   - name: in errors, the path by default.
     ///   - isText: refuses a file that begins like UTF-16 or a program; zero bytes elsewhere belong to their line.
     ///   - isStopped: after true the list ends with the last whole line that was read.
-    init(
+    package init(
         _ path: String, of name: String? = nil, hasComments: Bool = false, isText: Bool = false,
         isStopped: @escaping @Sendable () -> Bool = { false }
     ) throws(CommandError) {
@@ -44,7 +44,7 @@ struct LineReader: ~Copyable {
     }
 
     /// The number of the line that was returned last, from 1; skipped lines count.
-    private(set) var number = 0
+    package private(set) var number = 0
 
     /// Whether that line is longer than what was returned.
     private(set) var isCut = false
@@ -53,7 +53,7 @@ struct LineReader: ~Copyable {
     var wasStopped: Bool { ended && input.wasStopped }
 
     /// The next line that is not empty, without the spaces, tabs and `\r` around it; nil at the end.
-    mutating func next() async throws(CommandError) -> [UInt8]? {
+    package mutating func next() async throws(CommandError) -> [UInt8]? {
         while let line = try await nextWhole() {
             let text = line.trimmed
             if text.isEmpty || hasComments && text.first == UInt8(ascii: "#") { continue }

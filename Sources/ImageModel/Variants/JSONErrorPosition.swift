@@ -1,7 +1,7 @@
 /// The position at which a text stops being JSON.
-enum JSONErrorPosition {
+package enum JSONErrorPosition {
     /// `line 1, column 5`, both from 1, columns in bytes; nil when the text is JSON.
-    static func text(in bytes: [UInt8]) -> String? {
+    package static func text(in bytes: [UInt8]) -> String? {
         var grammar = JSONGrammar(bytes)
         guard let offset = grammar.fault() else { return nil }
         let before = bytes.prefix(offset)

@@ -1,8 +1,8 @@
 import Reports
-import Terminal
+package import Terminal
 
 /// Reads the items of one list in constant memory.
-final class ListReader {
+package final class ListReader {
     /// The most lines of one CSV record.
     private static let longestRecord = 100
 
@@ -23,7 +23,7 @@ final class ListReader {
     /// - Parameters:
     ///   - name: of which the format is detected, the path by default.
     ///   - format: nil to detect it.
-    init(
+    package init(
         _ path: String, named name: String? = nil, format: ListFormat?, options: TableOptions = .none,
         isStopped: @escaping @Sendable () -> Bool
     ) throws(CommandError) {
@@ -35,16 +35,16 @@ final class ListReader {
     }
 
     /// Whether the list ended because it was stopped.
-    var wasStopped: Bool { lines.wasStopped }
+    package var wasStopped: Bool { lines.wasStopped }
 
     /// The number of the line that was read last.
-    var line: Int { feed?.line ?? again.first.map { $0.number - 1 } ?? lines.number }
+    package var line: Int { feed?.line ?? again.first.map { $0.number - 1 } ?? lines.number }
 
     /// The notes about names of columns since the last call.
-    func takeNotes() -> [String] { misspelt.take() }
+    package func takeNotes() -> [String] { misspelt.take() }
 
     /// The next item, or a line that is none; nil at the end.
-    func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
+    package func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
         if !isBegun { try await begin() }
         if let feed { return try await feed.next(of: &lines) }
         while let (number, text) = try await nextLine() {

@@ -1,5 +1,5 @@
 /// How a list of URLs is written.
-enum ListFormat: String, CaseIterable {
+package enum ListFormat: String, CaseIterable {
     /// A URL a line.
     case lines
     /// Comma-separated values (RFC 4180).
