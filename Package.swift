@@ -118,7 +118,8 @@ let package = Package(
         .target(
             name: "Lists",
             dependencies: [
-                "Reports", "CommandLine", "Terminal", "JobQueue", "Prefetcher", "ObjectStore", "DiskCache", "ImageModel",
+                "Reports", "CommandLine", "Terminal", "JobQueue", "Prefetcher", "ObjectStore", "DiskCache",
+                "ImageModel",
                 "Concurrency",
             ], swiftSettings: strict),
         .target(
@@ -129,9 +130,16 @@ let package = Package(
             ],
             exclude: ["Resources"], swiftSettings: strict, plugins: ["EmbedText"]),
         .target(
+            name: "Monitoring",
+            dependencies: [
+                "Dashboard", "Reports", "Telemetry", "HTTPServer", "CommandLine", "Terminal", "Worker", "JobQueue",
+                "Prefetcher", "Transcoder", "DiskCache", "Downloader", "ImageModel", "Concurrency",
+            ], swiftSettings: strict),
+        .target(
             name: "Commands",
             dependencies: [
-                "Dashboard", "Lists", "Reports", "Telemetry", "HTTPServer", "CommandLine", "Terminal", "Worker",
+                "Monitoring", "Dashboard", "Lists", "Reports", "Telemetry", "HTTPServer", "CommandLine", "Terminal",
+                "Worker",
                 "EmbeddedPostgres", "JobQueue", "Prefetcher", "Transcoder", "ObjectStore", "DiskCache", "Downloader",
                 "ImageModel",
                 "Concurrency",
@@ -214,7 +222,8 @@ let package = Package(
         .testTarget(
             name: "LarderTests",
             dependencies: [
-                "Commands", "Dashboard", "Lists", "Reports", "HTTPServer", "CommandLine", "Terminal", "Lab", "Concurrency",
+                "Commands", "Monitoring", "Dashboard", "Lists", "Reports", "HTTPServer", "CommandLine", "Terminal",
+                "Lab", "Concurrency",
                 "JobQueue", "EmbeddedPostgres", "Prefetcher", "ImageModel", "TestSupport", "larder", "larder-lab",
             ],
             swiftSettings: strict),

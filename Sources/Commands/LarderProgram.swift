@@ -1,5 +1,6 @@
 package import CommandLine
 import JobQueue
+import Monitoring
 import Terminal
 
 extension Program {

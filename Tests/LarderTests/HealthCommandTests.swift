@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Worker
 
-@testable import Commands
+@testable import Monitoring
 
 /// `larder status --health` and `--metrics`, log levels, and systemd's notifications.
 @Suite(.timeLimit(.minutes(5)))

@@ -4,7 +4,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-@testable import Commands
+@testable import Lists
 
 /// Lists in other formats than a URL a line.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Commands
+@testable import Monitoring
 
 /// The lines of the log during an outage of the database.
 struct OutageLinesTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transcoder
 
-@testable import Commands
+@testable import Monitoring
 
 /// The answers of a worker's probes, with reasons.
 @Suite(.timeLimit(.minutes(5)))

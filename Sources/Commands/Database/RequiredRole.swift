@@ -10,7 +10,7 @@ enum RequiredRole {
         case "run": ["larder_producer", "larder_worker"]
         case "enqueue", "pipeline set": ["larder_producer"]
         case "work": ["larder_worker"]
-        case "status", "report", "check", "doctor", "serve": ["larder_reader"]
+        case "status", "report", "check", "doctor", "serve", "path": ["larder_reader"]
         case "migrate": []
         default:
             switch (command.words[0], command.words.last) {

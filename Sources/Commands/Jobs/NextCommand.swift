@@ -1,6 +1,7 @@
 import CommandLine
 import ImageModel
 import Reports
+import Terminal
 
 /// A command for the user to run next, complete: with the options that this command was given.
 ///
@@ -30,7 +31,7 @@ struct NextCommand {
         func shown(_ text: String) -> String {
             let safe = Self.withoutSecret(text)
             if safe != text { hidesSecret = true }
-            return Self.quoted(safe)
+            return ShellWord.quoted(safe)
         }
         var words = ["larder", command]
         words += flags
@@ -43,20 +44,6 @@ struct NextCommand {
         words += operands.map(shown)
         text = words.joined(separator: " ")
         self.hidesSecret = hidesSecret
-    }
-
-    /// A word as a shell reads it.
-    static func quoted(_ word: String) -> String {
-        let plain = word.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "_-./:=@%+,".utf8.contains(byte)
-            }
-        }
-        if plain, !word.isEmpty { return word }
-        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
     /// A value without passwords and signatures. A user's name alone stays: without it the command would fail.

@@ -4,6 +4,7 @@ import Glibc
 import ImageModel
 import JobQueue
 import Lists
+import Monitoring
 import Prefetcher
 import Reports
 import Terminal

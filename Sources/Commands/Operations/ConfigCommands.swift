@@ -3,6 +3,7 @@ import Downloader
 import FoundationEssentials
 import Glibc
 import JobQueue
+import Monitoring
 import Terminal
 import Transcoder
 

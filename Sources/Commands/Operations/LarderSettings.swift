@@ -1,4 +1,5 @@
 import CommandLine
+import Monitoring
 import Terminal
 
 /// The settings that a configuration file may have: of a deployment, not of one call.

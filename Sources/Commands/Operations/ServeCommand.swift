@@ -4,6 +4,7 @@ import Downloader
 import FoundationEssentials
 import HTTPServer
 import JobQueue
+import Monitoring
 import Reports
 import Terminal
 import Worker

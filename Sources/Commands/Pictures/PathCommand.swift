@@ -11,10 +11,11 @@ import Terminal
 extension Command {
     static let path = Command(
         words: ["path"], also: ["key": "--names", "cache path": "--plain"], operands: "URL...",
-        summary: "Print the files of URLs: variant, format, path, whether it is there and since when; and the cache keys",
+        summary:
+            "Print the files of URLs: variant, format, path, whether it is there and since when; and the cache keys",
         discussion: """
             Prints a line of tab-separated URL, variant (or original), format, absolute path and time of storing, or 'missing', for
-            the original and each variant. The variants are those of --variant, or of a pipeline of the database, else none.
+            the original and each variant. Variants come from --variant, or from a pipeline of the database; there are none by default.
             --plain prints the paths alone. --names ('larder key') prints one JSON object per line, {"variant":null,"key":...,"file":...}
             for the original, then one for each variant and each suffix; it uses no cache and no network, and a database
             for --pipeline alone. A URL is any string. The rules are SDWebImage 5.21.5's, with --naming keys of Kingfisher 8 or Nuke 13.

@@ -72,7 +72,7 @@ extension Command {
         let recipes = try await StoredRecipes(of: pipeline.variants, in: queue)
         if let text = StoredRecipes.text(try await recipes.differing()) {
             Console.note(
-                "larder: \(text); larder enqueue --pipeline \(NextCommand.quoted(name)) --remake makes them again"
+                "larder: \(text); larder enqueue --pipeline \(ShellWord.quoted(name)) --remake makes them again"
             )
         }
         return .done

@@ -1,6 +1,7 @@
 import CommandLine
 import Downloader
 import FoundationEssentials
+import Monitoring
 import Terminal
 
 /// Reads the configuration files again at SIGHUP, as far as a running worker can change.

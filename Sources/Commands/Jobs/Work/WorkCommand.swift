@@ -4,6 +4,7 @@ import DiskCache
 import Glibc
 import HTTPServer
 import JobQueue
+import Monitoring
 import ObjectStore
 import Prefetcher
 import Terminal
@@ -63,7 +64,9 @@ extension Command {
         let reload = Locked(ConfigurationReload(arguments, setup.downloader, log))
         Signals.onHangUp { log.say("configuration", .info, reload.withLock { $0.run() }) }
         // Before the database is reached: probes are answered during its outage.
-        let endpoint = address.map { _ in WorkerEndpoint(setup: setup) }
+        let endpoint = address.map { _ in
+            WorkerEndpoint(configuration, setup.manager, setup.transcoders, setup.tracer.exporter)
+        }
         var server: HTTPEndpoint?
         if let endpoint, let address {
             configuration.services.append(endpoint)

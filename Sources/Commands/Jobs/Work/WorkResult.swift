@@ -1,4 +1,5 @@
 import JobQueue
+import Monitoring
 import Reports
 import Terminal
 import Worker

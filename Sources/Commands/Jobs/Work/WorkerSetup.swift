@@ -4,6 +4,7 @@ import DiskCache
 import Downloader
 import Glibc
 import JobQueue
+import Monitoring
 import ObjectStore
 import Prefetcher
 import Terminal

@@ -1,22 +1,22 @@
-import CommandLine
+package import CommandLine
 import Concurrency
 import Dashboard
 import Glibc
-import HTTPServer
-import ImageModel
-import JobQueue
-import Prefetcher
-import Telemetry
-import Terminal
-import Transcoder
-import Worker
+package import HTTPServer
+package import ImageModel
+package import JobQueue
+package import Prefetcher
+package import Telemetry
+package import Terminal
+package import Transcoder
+package import Worker
 
 /// `/metrics`, `/livez` and `/readyz` of a worker.
 ///
 /// A scrape reads counters and the last answer of the database, which a service asks for every five seconds: it waits
 /// for nothing.
-final class WorkerEndpoint: WorkerService {
-    static let option = Option(
+package final class WorkerEndpoint: WorkerService {
+    package static let option = Option(
         "listen", .value("ADDRESS"),
         "serve /metrics, /livez and /readyz over HTTP: HOST:PORT, :PORT for all addresses, or PORT for loopback only")
 
@@ -33,7 +33,7 @@ final class WorkerEndpoint: WorkerService {
     }
 
     /// The address of `--listen`; nil without one.
-    static func address(_ arguments: Arguments) throws(CommandError) -> ListenAddress? {
+    package static func address(_ arguments: Arguments) throws(CommandError) -> ListenAddress? {
         guard let text = try arguments.value("listen") else { return nil }
         guard let address = ListenAddress(text) else {
             throw .usage("\(arguments.label("listen")): '\(text)' is not HOST:PORT, :PORT or PORT")
@@ -49,20 +49,21 @@ final class WorkerEndpoint: WorkerService {
     private let exporter: SpanExporter?
     private let state = Locked(State())
 
-    init(setup: WorkerSetup) {
-        transcoders = setup.transcoders
-        manager = setup.manager
-        slots = setup.configuration.description.slots
-        claimClock = setup.configuration.claimClock
-        exporter = setup.tracer.exporter
-        state.withLock { $0.health.sandboxIsRequired = setup.transcoders.sandboxPolicy == .required }
+    package init(
+        _ configuration: PrefetchWorker.Configuration, _ manager: ImageManager, _ transcoders: TranscoderPool,
+        _ exporter: SpanExporter?
+    ) {
+        (self.manager, self.transcoders, self.exporter) = (manager, transcoders, exporter)
+        slots = configuration.description.slots
+        claimClock = configuration.claimClock
+        state.withLock { $0.health.sandboxIsRequired = transcoders.sandboxPolicy == .required }
     }
 
     /// The database could not be reached yet.
-    func connecting(_ error: QueueError) { state.withLock { $0.health.databaseError = error } }
+    package func connecting(_ error: QueueError) { state.withLock { $0.health.databaseError = error } }
 
     /// The database was reached.
-    func connected(_ queue: PostgresJobQueue, probes: PostgresJobQueue) {
+    package func connected(_ queue: PostgresJobQueue, probes: PostgresJobQueue) {
         state.withLock { state in
             (state.queue, state.probes) = (queue, probes)
             state.health.isConnected = true
@@ -72,15 +73,15 @@ final class WorkerEndpoint: WorkerService {
     }
 
     /// What the kernel denies the transcoders, and the formats that they cannot write.
-    func observe(_ sandbox: SandboxLevel, _ missing: [ImageFormat]) {
+    package func observe(_ sandbox: SandboxLevel, _ missing: [ImageFormat]) {
         state.withLock { ($0.health.sandbox, $0.health.missingEncoders) = (sandbox, missing.map(\.name).sorted()) }
     }
 
     /// Why no transcoder can be started; nil once one has.
-    func observe(_ error: TranscodeError?) { state.withLock { $0.health.transcoderFault = error?.message } }
+    package func observe(_ error: TranscodeError?) { state.withLock { $0.health.transcoderFault = error?.message } }
 
     /// Counts an event. Does not block.
-    func observe(_ event: WorkerEvent) {
+    package func observe(_ event: WorkerEvent) {
         state.withLock { state in
             state.metrics.add(event)
             switch event {
@@ -92,7 +93,7 @@ final class WorkerEndpoint: WorkerService {
         }
     }
 
-    func run() async {
+    package func run() async {
         guard let queue = state.withLock({ $0.probes }) else { return }
         while !Task.isCancelled {
             do throws(QueueError) {
@@ -110,7 +111,7 @@ final class WorkerEndpoint: WorkerService {
     }
 
     /// Does not block.
-    func answer(_ request: HTTPRequest) -> HTTPAnswer {
+    package func answer(_ request: HTTPRequest) -> HTTPAnswer {
         guard request.isReading else { return .wrongMethod }
         return switch request.path {
         case "/metrics": HTTPAnswer(type: MetricsText.type, body: Array(metrics().utf8))

@@ -1,12 +1,12 @@
-import CommandLine
+package import CommandLine
 import Downloader
 import Glibc
 import Telemetry
-import Terminal
+package import Terminal
 
 /// The settings of the export to a collector: one option, and OpenTelemetry's variables.
-enum TelemetryOptions {
-    static let option = Option(
+package enum TelemetryOptions {
+    package static let option = Option(
         "otlp-endpoint", .value("URL"),
         "send traces to the OpenTelemetry collector at URL, such as http://127.0.0.1:4318; docs/running.md")
 
@@ -14,7 +14,7 @@ enum TelemetryOptions {
     ///
     /// - Throws: wrong usage for an endpoint that cannot be requested. Other wrong values are noted and ignored, as
     ///   OpenTelemetry demands.
-    static func tracer(_ arguments: Arguments) throws(CommandError) -> JobTracer {
+    package static func tracer(_ arguments: Arguments) throws(CommandError) -> JobTracer {
         let variables = TelemetryVariables(arguments.environment)
         let none = JobTracer(exporter: nil, sampler: Sampler())
         guard let url = try endpoint(arguments, variables) else { return none }

@@ -1,26 +1,26 @@
 import JobQueue
-import Telemetry
-import Worker
+package import Telemetry
+package import Worker
 
 /// Makes the spans of attempts from a worker's events and gives them to the exporter.
-struct JobTracer: Sendable {
+package struct JobTracer: Sendable {
     /// Where an attempt is in a trace.
-    struct Trace: Sendable, Equatable {
+    package struct Trace: Sendable, Equatable {
         /// The trace of the enqueue, else of the attempt: 32 hexadecimal digits.
-        let id: String
+        package let id: String
         /// The span of the attempt; nil when it is not recorded.
-        let span: TraceContext?
+        package let span: TraceContext?
     }
 
     /// Nil when nothing is exported.
-    let exporter: SpanExporter?
+    package let exporter: SpanExporter?
     let sampler: Sampler
 
     /// How long the last spans may take at the end of a worker.
     private static let lastSpans = Duration.seconds(2)
 
     /// The trace of the event's job; nil without one. Does not block.
-    func observe(_ event: WorkerEvent) -> Trace? {
+    package func observe(_ event: WorkerEvent) -> Trace? {
         guard case .completed(let report) = event else { return nil }
         let producer = report.job.traceparent.flatMap(TraceContext.init(traceparent:))
         guard let exporter,
@@ -31,14 +31,18 @@ struct JobTracer: Sendable {
     }
 
     /// Sends the last spans, at most for two seconds.
-    func flush() async { await exporter?.flush(within: Self.lastSpans) }
+    package func flush() async { await exporter?.flush(within: Self.lastSpans) }
 }
 
 /// Sends spans while a worker runs.
-struct TelemetryService: WorkerService {
-    let exporter: SpanExporter
+package struct TelemetryService: WorkerService {
+    private let exporter: SpanExporter
     /// Called with the reason when the collector fails, and with nil when it works again; it must not block.
-    let report: @Sendable (String?) -> Void
+    private let report: @Sendable (String?) -> Void
 
-    func run() async { await exporter.run(report) }
+    package init(exporter: SpanExporter, report: @escaping @Sendable (String?) -> Void) {
+        (self.exporter, self.report) = (exporter, report)
+    }
+
+    package func run() async { await exporter.run(report) }
 }

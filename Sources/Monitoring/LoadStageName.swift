@@ -1,7 +1,7 @@
-import Prefetcher
+package import Prefetcher
 
 /// The name of a load's stage in metrics and progress lines.
-struct LoadStageName {
+package struct LoadStageName {
     let stage: LoadError.Stage
     let name: String
 
@@ -12,7 +12,7 @@ struct LoadStageName {
     ]
 
     /// `3 fetch, 2 transcode`; nil without a load.
-    static func text(_ inFlight: [LoadError.Stage: Int]) -> String? {
+    package static func text(_ inFlight: [LoadError.Stage: Int]) -> String? {
         let parts = all.compactMap { name in inFlight[name.stage].map { "\($0) \(name.name)" } }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }

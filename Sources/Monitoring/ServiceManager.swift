@@ -3,14 +3,14 @@ import Glibc
 import ImageModel
 import JobQueue
 import Terminal
-import Worker
+package import Worker
 
 /// Sends the state of a worker to systemd, as sd_notify(3) describes it: datagrams to the socket in NOTIFY_SOCKET.
 ///
 /// libsystemd would be a dependency for one call of sendto(2). READY is sent when the settings are read and the cache
 /// is open; with WATCHDOG_USEC, WATCHDOG is sent twice in that time for as long as tasks run and the claim loop goes
 /// round.
-final class ServiceManager: WorkerService {
+package final class ServiceManager: WorkerService {
     private let socket: Int32
     private let address: sockaddr_un
     private let length: socklen_t
@@ -19,7 +19,9 @@ final class ServiceManager: WorkerService {
     private let counts = Locked((done: 0, failed: 0))
 
     /// Nil where no service manager has started this process.
-    init?(_ claimClock: ClaimClock, _ variable: (String) -> String? = { getenv($0).map { String(cString: $0) } }) {
+    package init?(
+        _ claimClock: ClaimClock, _ variable: (String) -> String? = { getenv($0).map { String(cString: $0) } }
+    ) {
         self.claimClock = claimClock
         guard let path = variable("NOTIFY_SOCKET"), let first = path.utf8.first,
             first == UInt8(ascii: "/") || first == UInt8(ascii: "@")
@@ -42,7 +44,7 @@ final class ServiceManager: WorkerService {
     deinit { close(socket) }
 
     /// Sends lines such as `READY=1`. Does not block; what cannot be sent is lost.
-    func report(_ lines: String) {
+    package func report(_ lines: String) {
         var address = address
         _ = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -51,7 +53,7 @@ final class ServiceManager: WorkerService {
         }
     }
 
-    func observe(_ event: WorkerEvent) {
+    package func observe(_ event: WorkerEvent) {
         switch event {
         case .started, .queueAvailable: report("STATUS=working")
         case .stopping(let running): report("STOPPING=1\nSTATUS=stopping, \(running) running")
@@ -71,12 +73,12 @@ final class ServiceManager: WorkerService {
     }
 
     /// Runs `body` with the watchdog, before the worker runs it as one of its services.
-    func whileRunning<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    package func whileRunning<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         async let _: Void = run()
         return try await body()
     }
 
-    func run() async {
+    package func run() async {
         var shown = 0
         while !Task.isCancelled {
             let (done, failed) = counts.withLock { $0 }

@@ -1,50 +1,50 @@
-import CommandLine
+package import CommandLine
 import Concurrency
 import DiskCache
 import Downloader
 import FoundationEssentials
-import ImageModel
+package import ImageModel
 import JobQueue
 import Prefetcher
 import Reports
-import Terminal
-import Transcoder
-import Worker
+package import Terminal
+package import Transcoder
+package import Worker
 
 /// Writes a worker's events to standard error, one line each: `key=value` text, or JSON.
-struct EventLog: Sendable {
-    typealias Value = Encodable & CustomStringConvertible
-    typealias Fields = [(name: String, value: any Value)]
+package struct EventLog: Sendable {
+    package typealias Value = Encodable & CustomStringConvertible
+    package typealias Fields = [(name: String, value: any Value)]
 
     /// The least severe first.
-    enum Level: String, CaseIterable, Comparable {
+    package enum Level: String, CaseIterable, Comparable {
         case debug, info, warning, error
 
-        static func < (a: Level, b: Level) -> Bool {
+        package static func < (a: Level, b: Level) -> Bool {
             (allCases.firstIndex(of: a) ?? 0) < (allCases.firstIndex(of: b) ?? 0)
         }
     }
 
-    static let formatOption = Option("log-format", .value("FORMAT"), "text (default) or json")
+    package static let formatOption = Option("log-format", .value("FORMAT"), "text (default) or json")
 
-    static let levelOption = Option(
+    package static let levelOption = Option(
         "log-level", .value("LEVEL"),
         "the least severe events to write: debug (a line for every job), info (default), warning or error")
 
-    let json: Bool
+    package let json: Bool
     private let least: Locked<Level>
     /// The worker of the newest `started`, for the lines of its jobs.
     private let worker = Locked<Int64?>(nil)
     private let outage = Locked(OutageLines())
 
     /// - Parameter least: the level without `--log-level`.
-    init(_ arguments: Arguments, least: Level = .info) throws(CommandError) {
+    package init(_ arguments: Arguments, least: Level = .info) throws(CommandError) {
         json = try arguments.choice("log-format", of: ["text", "json"]) == "json"
         self.least = Locked(try Self.level(arguments) ?? least)
     }
 
     /// The log of arguments that are not parsed yet, whose errors are events, too; nil unless it is JSON.
-    init?(unparsed words: [String], environment: [String: String]) {
+    package init?(unparsed words: [String], environment: [String: String]) {
         let words = words.prefix { $0 != "--" }
         let name = "--\(Self.formatOption.name)"
         let given = Array(zip(words, words.dropFirst())).last { $0.0 == name }?.1
@@ -55,19 +55,19 @@ struct EventLog: Sendable {
     }
 
     /// `--log-level`; nil without it.
-    static func level(_ arguments: Arguments) throws(CommandError) -> Level? {
+    package static func level(_ arguments: Arguments) throws(CommandError) -> Level? {
         try arguments.choice("log-level", of: Level.allCases.map(\.rawValue)).flatMap(Level.init)
     }
 
     /// The least severe events to write from now on.
-    func setLevel(_ level: Level) { least.withLock { $0 = level } }
+    package func setLevel(_ level: Level) { least.withLock { $0 = level } }
 
     private func writes(_ level: Level) -> Bool { least.withLock { level >= $0 } }
 
     /// Does not block.
     ///
     /// - Parameter trace: of the event's job, 32 hexadecimal digits.
-    func write(_ event: WorkerEvent, trace: String?, to printer: Printer) {
+    package func write(_ event: WorkerEvent, trace: String?, to printer: Printer) {
         if case .started(let id) = event { worker.withLock { $0 = id } }
         if event.isAnswer, let duration = outage.withLock({ $0.end(at: .now) }) {
             write("queue_available", .info, [("seconds", (duration / .seconds(1) * 10).rounded() / 10)], to: printer)
@@ -85,7 +85,7 @@ struct EventLog: Sendable {
     }
 
     /// Writes what the kernel denies the transcoders, and the formats that they cannot write. Does not block.
-    func write(_ sandbox: SandboxLevel, _ missing: [ImageFormat], to printer: Printer) {
+    package func write(_ sandbox: SandboxLevel, _ missing: [ImageFormat], to printer: Printer) {
         var fields: Fields = [("sandbox", sandbox.rawValue)]
         if let missing = sandbox.missing { fields.append(("missing", missing)) }
         write("sandbox", sandbox == .full ? .info : .warning, fields, to: printer)
@@ -95,7 +95,7 @@ struct EventLog: Sendable {
     }
 
     /// Writes that the collector of traces fails, or that it works again. Does not block.
-    func write(collector failure: String?, to printer: Printer) {
+    package func write(collector failure: String?, to printer: Printer) {
         if let failure {
             write("collector_unavailable", .warning, [("error", failure)], to: printer)
         } else {
@@ -104,7 +104,7 @@ struct EventLog: Sendable {
     }
 
     /// Writes an event of the command itself: a sentence in text, an event with the sentence as `message` in JSON.
-    func say(_ name: String, _ level: Level, _ message: String, _ fields: Fields = []) {
+    package func say(_ name: String, _ level: Level, _ message: String, _ fields: Fields = []) {
         guard writes(level) else { return }
         if json {
             Console.log(line(name, level, fields + [("message", message)]))
@@ -114,7 +114,7 @@ struct EventLog: Sendable {
     }
 
     /// From now on all notes of the program, its last error included, are events of this log, if it is JSON.
-    func takeNotes() {
+    package func takeNotes() {
         guard json else { return }
         let format: @Sendable (String, CommandError?) -> String = { text, error in
             let prefix = "larder: "
