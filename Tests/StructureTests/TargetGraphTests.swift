@@ -8,7 +8,8 @@ struct TargetGraphTests {
     static let order = [
         "ImageModel", "Concurrency", "Downloader", "DiskCache", "ObjectStore", "Transcoder", "Codecs",
         "larder-transcoder", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Worker", "Terminal", "CommandLine",
-        "HTTPServer", "Telemetry", "Reports", "Dashboard", "Commands", "larder", "Measuring", "Lab", "larder-lab",
+        "HTTPServer", "Telemetry", "Reports", "Lists", "Dashboard", "Monitoring", "Commands", "larder", "Measuring",
+        "Lab", "larder-lab",
     ]
 
     /// The targets that import each C library: one, but GLib computes digests, widths of characters and
