@@ -173,7 +173,7 @@ package struct Dashboard: Sendable {
         let report = try await queues.slowReads.reports.summary(of: .id(batch))
         let source = ReportSource(report, in: queues.slowReads, place, thumbnails: ReportSource.thumbnails)
         guard await reporting.acquire() else { throw CommandError.larder(.other, "stopping") }
-        let page = try await finally({ reporting.release() }) { try await source.page(isServed: true) }
+        let page = try await finally({ reporting.release() }) { try await source.page() }
         return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(try page.text().utf8))
     }
 

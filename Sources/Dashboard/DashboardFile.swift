@@ -17,9 +17,9 @@ enum DashboardFile {
 
     /// A script uses what those before it declare.
     private static let script = [
-        PageResource.script, EmbeddedText.dashboard_js, EmbeddedText.charts_js, EmbeddedText.images_js,
-        EmbeddedText.preview_js, EmbeddedText.pipelines_js, EmbeddedText.batch_js, EmbeddedText.failures_js,
-        EmbeddedText.pages_js, EmbeddedText.live_js,
+        PageResource.script, EmbeddedText.dashboard_js, EmbeddedText.history_js,
+        EmbeddedText.pictures_js, EmbeddedText.preview_js, EmbeddedText.pipelines_js, EmbeddedText.batch_js,
+        EmbeddedText.failures_js, EmbeddedText.pages_js, EmbeddedText.live_js,
     ].joined()
 
     /// The page that the script fills.

@@ -37,7 +37,7 @@ extension DashboardRoute {
                 "statistics": try await call.queue.reports.sample(
                     of: progress.id, jobs: jobsOfSample, files: jobsOfFiles
                 )
-                .sampleJSON,
+                .json,
                 "previous": try await call.queue.previousRun(of: progress)?.json,
             ]
         },

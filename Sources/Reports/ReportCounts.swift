@@ -51,10 +51,19 @@ package struct ReportCounts {
         } else if variants > 0 {
             text += ", \(variants.counted("variant"))"
         }
-        if let elapsed { text += ", \(ReportPage.milliseconds(Int(elapsed.milliseconds)))" }
+        if let elapsed { text += ", \(Self.time(elapsed))" }
         text += ", \(ByteCount(bytesIn).text) received"
         if variantBytes > 0 { text += ", \(ByteCount(variantBytes).text) of variants" }
         return text + "."
+    }
+
+    /// `850 ms`, `4.5 s`, `3m 20s`.
+    private static func time(_ elapsed: Duration) -> String {
+        switch Int(elapsed.milliseconds) {
+        case let value where value < 1_000: "\(value) ms"
+        case let value where value < 60_000: "\(Double(value / 100) / 10) s"
+        case let value: ProgressLine.time(value / 1_000)
+        }
     }
 }
 

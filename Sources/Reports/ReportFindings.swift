@@ -9,55 +9,8 @@ package struct ReportFindings {
     package let statistics: BatchStatistics
     let previous: PreviousRun?
 
-    /// The object `statistics` of `report --format json`. Names are as in the dashboard's API.
-    package var json: JSONObject {
-        let statistics = statistics
-        return [
-            "startedAt": statistics.startedAt, "slotMilliseconds": statistics.slotMilliseconds,
-            "timeline": statistics.timeline.map { slot in
-                [
-                    "slot": slot.slot, "succeeded": slot.succeeded, "skipped": slot.skipped, "wait": slot.wait,
-                    "fetch": slot.fetch, "transcode": slot.transcode, "store": slot.store,
-                ] as JSONObject
-            },
-            "stages": statistics.stages.map(\.json),
-            "originCount": statistics.originCount,
-            "origins": statistics.origins.map { origin in
-                [
-                    "origin": origin.origin, "items": origin.items, "failed": origin.failed, "bytesIn": origin.bytesIn,
-                    "fetchMs": origin.fetchMs,
-                ] as JSONObject
-            },
-            "slowest": statistics.slowest.map(\.json), "largest": statistics.largest.map(\.json),
-            "variants": statistics.variants.map(\.json),
-            "causes": statistics.causes.map { cause in
-                var line = cause.json
-                line["byOrigin"] = cause.byOrigin.map { ["origin": $0.origin, "items": $0.items] as JSONObject }
-                return line
-            },
-            "retries": statistics.retries.map {
-                ["domain": $0.domain, "code": $0.code, "attempts": $0.items] as JSONObject
-            },
-            "blockCount": statistics.blockCount,
-            "blocks": statistics.blocks.map { block in
-                [
-                    "url": ShownURL.masked(block.url), "domain": block.domain, "code": block.code,
-                    "fails": block.fails, "until": block.until,
-                ] as JSONObject
-            },
-            "options": statistics.options.map {
-                ["options": $0.names, "items": $0.items] as JSONObject
-            },
-            "workers": statistics.workers.map { worker in
-                [
-                    "name": worker.name, "host": worker.host, "version": worker.version, "slots": worker.slots,
-                    "jobs": worker.jobs,
-                ] as JSONObject
-            },
-            "pipelines": statistics.pipelines.map { ["name": $0.name, "version": $0.version] as JSONObject },
-            "previous": previous?.json,
-        ]
-    }
+    /// The object `statistics` of `report --format json`.
+    package var json: JSONObject { statistics.json.merging(["previous": previous?.json]) }
 
     /// A few lines for a terminal, each indented like the counts above them.
     package var text: String {
@@ -93,12 +46,18 @@ extension BatchStatistics.UsedOptions {
     package var names: [String] { LoadOptions(rawValue: UInt64(bitPattern: Int64(options))).names }
 }
 
-extension PreviousRun {
+/// The run of the same name before.
+struct PreviousRun {
+    let progress: BatchProgress
+    let changes: RunComparison
+
     fileprivate var json: JSONObject {
         [
-            "run": progress.run, "batchID": progress.id, "total": progress.total, "succeeded": progress.succeeded,
-            "failed": progress.failed, "seconds": Double(progress.elapsed.milliseconds) / 1000, "p50Ms": progress.p50,
-            "p95Ms": progress.p95, "newlyFailed": changes.newlyFailed,
+            "run": progress.run, "batch": progress.displayName, "batchID": progress.id, "openedAt": progress.openedAt,
+            "total": progress.total, "succeeded": progress.succeeded, "failed": progress.failed,
+            "fresh": progress.fresh, "retries": progress.retries, "bytesIn": progress.bytesIn,
+            "bytesOut": progress.bytesOut, "seconds": Double(progress.elapsed.milliseconds) / 1000,
+            "p50Ms": progress.p50, "p95Ms": progress.p95, "newlyFailed": changes.newlyFailed,
             "newlyFailedURLs": changes.newlyFailedURLs.map(ShownURL.masked), "fixed": changes.fixed,
             "fixedURLs": changes.fixedURLs.map(ShownURL.masked),
         ]

@@ -66,11 +66,11 @@ extension ReportPage {
     var mailBody: String {
         var page = "<!doctype html>\n<html lang=\"en\"><body style=\"font-family: sans-serif\">\n"
         page += "<h1 style=\"font-size: 20px\">\(HTML.escaped(title))</h1>\n<p>\(HTML.escaped(sentence))</p>\n"
-        for cause in statistics.causes {
+        for cause in findings.statistics.causes {
             let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
             page += "<p><b>\(cause.items.grouped) × \(HTML.escaped(advice.meaning))</b><br>"
-            page += "\(Self.advice(advice.action, batch: reports.count == 1 ? reports[0].progress.displayName : nil))"
-            page += "</p>\n<ul>\n"
+            let action = batch.map { advice.action.replacing("BATCH", with: ShellWord.quoted($0)) } ?? advice.action
+            page += "\(HTML.escaped(action))</p>\n<ul>\n"
             for url in cause.examples { page += "<li>\(HTML.escaped(ShownURL.masked(url)))</li>\n" }
             page += "</ul>\n"
         }

@@ -53,17 +53,15 @@ package struct ReportSource {
 
     /// The HTML page with its pictures.
     ///
-    /// - Parameter isServed: whether `larder serve` answers with it, so that it can show the files of the cache.
-    package func page(isServed: Bool = false) async throws -> ReportPage {
+    /// - Parameter isMailed: whether it has at most 5 MB, with as many of the images as fit.
+    package func page(isMailed: Bool = false) async throws -> ReportPage {
         let statistics = try await queue.reports.statistics(of: reports.map(\.progress.id))
-        var gallery = ReportGallery()
-        try await forEachRecord { _, record in try gallery.add(record) }
-        var page = ReportPage(
-            reports: reports, statistics: statistics, previous: try await previous(), title: title, gallery: gallery,
-            isServed: isServed && place != nil)
+        var gallery = ReportGallery(maxBytes: isMailed ? ReportGallery.maxMailBytes : ReportGallery.maxFileBytes)
+        try await forEachRecord { _, record in gallery.add(record) }
+        let findings = ReportFindings(statistics: statistics, previous: try await previous())
+        var page = ReportPage(reports: reports, findings: findings, title: title, gallery: gallery)
         guard let place, thumbnails > 0, !gallery.items.isEmpty else { return page }
-        // The notes get a little longer with the pictures.
-        let room = ReportPage.maxBytes - (try page.text().utf8.count) - 1_000
+        let room = max(ReportPage.maxPictureBytes, ReportPage.maxBytes - (try page.text().utf8.count))
         let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
         let empty = gallery
         page.gallery = try await finally(pool.shutdown) {

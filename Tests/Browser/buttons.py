@@ -28,7 +28,7 @@ BUTTONS = [
     ("queues", "default", "Resume", False, queue("NULL"), "t"),
     ("batches/5", None, "Pause", False, SLOW, "paused"),
     ("batches/5", None, "Resume", False, SLOW, "sealed"),
-    ("batches/1", "2001", "Retry", True, "SELECT count(*) FROM larder.record WHERE batch_id = 1 AND code = 2001 "
+    ("batches/1", "HTTP status 404", "Retry", True, "SELECT count(*) FROM larder.record WHERE batch_id = 1 AND code = 2001 "
      "AND retried_as IS NOT NULL", "1"),
     ("failures", "/gone-3.jpg", "Retry", False, record("retried_as", "gone-3"), "t"),
     ("failures", "/gone-4.jpg", "Discard", False, record("discarded_at", "gone-4"), "t"),

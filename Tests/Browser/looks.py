@@ -45,8 +45,8 @@ with server, browser() as chromium:
         opened.route("**/batch/1/**", lambda route: route.fulfill(status=404))
         sign_in(opened)
         go(opened, "batches/1")
-        opened.locator(".images .bare").first.wait_for()
-        height = opened.locator(".images .bare").first.bounding_box()["height"]
+        opened.locator(".gallery .bare").first.wait_for()
+        height = opened.locator(".gallery .bare").first.bounding_box()["height"]
         expect(height < 120, f"an image that is not there takes {height} pixels")
         for width in WIDTHS:
             opened.set_viewport_size({"width": width, "height": 900})

@@ -17,15 +17,13 @@ REPORTS = [
 # The name of the picture, the page, what is waited for, the size of the window, and light or dark.
 PAGES = [
     ("dashboard", "batches", "main table", (1100, 1000), "light"),
-    ("dashboard-batch", "batches/1", ".images img", (1100, 900), "dark"),
-    ("dashboard-running", "batches/4", ".images img", (1100, 900), "light"),
+    ("dashboard-batch", "batches/1", ".gallery img", (1100, 900), "dark"),
+    ("dashboard-running", "batches/4", ".gallery img", (1100, 900), "light"),
     ("dashboard-phone", "batches", "main table", (390, 844), "dark"),
 ] + [("dashboard-" + name, name, "main h1", (1100, 800), "light") for name in (
     "failures", "schedules", "queues", "workers", "origins", "health", "pipelines", "blocklist")]
-# Those that are shown have no transition: `page` asks for reduced motion.
-ARE_SHOWN = """() => [...document.querySelectorAll('.picture img, .images img')]
-    .filter((image) => image.getBoundingClientRect().top < innerHeight)
-    .every((image) => image.complete && (image.classList.contains('shown') || image.closest('.images')))"""
+ARE_SHOWN = """() => [...document.querySelectorAll('.picture img')]
+    .filter((image) => image.getBoundingClientRect().top < innerHeight).every((image) => image.complete)"""
 
 
 def take(opened, name, size):

@@ -108,7 +108,7 @@ struct BrowserTests {
         _ = await worker.outcome()
     }
 
-    @Test func `a report works from disk with the network cut, and served`() async throws {
+    @Test func `a report works from disk with the network cut, and the page of its batch`() async throws {
         let scene = try await Scene()
         scene.origin.on("/z.gif", .body(MadeGIF.bytes(120, 90, frames: 3)))
         let urls = [
@@ -120,7 +120,7 @@ struct BrowserTests {
         let file = scene.directory.file("report.html")
         #expect(try await scene.larder("report", "<b>", "--format", "html", "-o", file).code == 0)
         try await serving(scene) { address in
-            let found = try await faults("report.py", [file, "\(urls.count)", address + "report/1"])
+            let found = try await faults("report.py", [file, "\(urls.count)", address + "#/batches/1"])
             #expect(found.isEmpty, "\(found)")
         }
     }

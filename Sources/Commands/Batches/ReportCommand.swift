@@ -13,11 +13,11 @@ extension Command {
             BATCH is a name or a number; --since 24h takes all batches that were opened in that time instead. The report is
             text, JSON with statistics and the first 1,000 failures (--json is --format json; with --since a line per batch
             and one of all), CSV with a line per stored file or failure, or HTML:
-            one file of at most 5 MB with charts and small pictures that needs no other file. Failures that were discarded
+            one file with charts and small pictures that needs no other file. Failures that were discarded
             are counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, variant
             (or original), format, cache key and absolute path, without passwords and signatures; JSON as one object per
             job, with exact keys.
-            --mail writes a message with the text and the HTML file for sendmail -t.
+            --mail writes a message with the text and the HTML file, of at most 5 MB, for sendmail -t.
             """,
         examples: [
             "larder report spring", "larder report spring --format html -o spring.html",
@@ -47,7 +47,7 @@ extension Command {
         if arguments.flag(Quiet.name), source.isWell { return .done }
         let output = try ReportOutput(try arguments.value("output"))
         if let address {
-            try output.write(try ReportMail(address: address, page: try await source.page()).text())
+            try output.write(try ReportMail(address: address, page: try await source.page(isMailed: true)).text())
         } else if listsFiles {
             try await writeFiles(source, format, output, below: try Settings(arguments).cacheRoot)
         } else {

@@ -1,19 +1,9 @@
-// The script that all pages share: the API, elements, tables, charts, the questions before a change, and how
-// a page takes over what is new.
-//
-// Every text from the database goes through `textContent` or `setAttribute`, never through markup.
+// The script that all pages of the dashboard share: the API, the questions before a change, and how a page takes over
+// new content.
 
 const tokenKey = "larder-token";
 const main = document.querySelector("main");
 const connection = document.querySelector("#connection");
-let allowsChanges = false;
-
-function svg(name, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
 
 class Failure extends Error {
   constructor(status, error) { super(error.message); Object.assign(this, { status, domain: error.domain, code: error.code }); }
@@ -65,99 +55,13 @@ async function call(path, body) {
 const query = (values) => new URLSearchParams(
   Object.entries(values).filter(([, value]) => value !== "" && value !== null && value !== undefined)).toString();
 
-const number = (value) => value === null || value === undefined ? "–" : value.toLocaleString("en-US");
-
-function duration(seconds) {
-  if (seconds === null || seconds === undefined) return "–";
-  const units = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
-  let rest = Math.round(seconds);
-  const parts = [];
-  for (const [size, letter] of units) {
-    if (rest >= size && parts.length < 2) { parts.push(Math.floor(rest / size) + letter); rest %= size; }
-  }
-  return parts.join(" ") || "0s";
-}
-
 /** A time that passes: `seconds` when the answer came. */
 const elapsed = (seconds, answer) => make("span", { "data-since": answer.receivedAt - seconds * 1000 },
   duration(seconds + (Date.now() - answer.receivedAt) / 1000));
 
-/** Local, of 24 hours: 2026-01-31 14:05:09. */
-function localTime(date, parts = 19) {
-  const two = (value) => String(value).padStart(2, "0");
-  return (`${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `
-    + `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`).slice(0, parts);
-}
-
-const time = (text) => text ? make("time", { datetime: text, title: text }, localTime(new Date(text))) : "–";
-
-const stateClass = {
-  finished: "good", live: "good", paused: "warn", cancelled: "warn", lost: "bad", error: "bad", warning: "warn", held: "warn",
-  "at its limit": "warn",
-};
-const state = (text, kind = stateClass[text] ?? "") => make("span", { class: "state " + kind }, text);
-
-/** The state of a batch in words, as BatchStateText.swift has them. */
-const batchState = (batch) => {
-  if (["open", "sealed"].includes(batch.state)) {
-    const isStarted = batch.finished > batch.fresh + batch.blocked + batch.invalid || batch.downloads > 0 || batch.retries > 0;
-    return state(isStarted ? "running" : "waiting", "active");
-  }
-  if (batch.state !== "finished" || !batch.failed) return state(batch.state);
-  return batch.failed === batch.total ? state("failed", "bad") : state(`finished with ${number(batch.failed)} failed`, "warn");
-};
-
-const command = (text) => make("code", {}, text);
-
-/** A URL that breaks after its slashes; of a long one three lines are shown. */
-const breakable = (text) => make("span", { class: "clamp url", title: text },
-  text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
-
-/** What a row is about, so that its buttons stay under the focus when rows come and go. */
-const rowKey = (row) => (row.database ? row.database + " " : "")
-  + (row.job ?? row.given ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name);
-
-/** Columns are [title, value of a row, class of the cell]. A phone shows a row as a card. */
-function table(label, columns, rows, empty) {
-  if (rows.length === 0) return make("p", { class: "empty" }, empty);
-  const used = columns.filter(([, , kind]) => kind !== "actions" || allowsChanges);
-  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    make("table", { class: "stacked" },
-      make("thead", {}, make("tr", {}, used.map(([title, , kind]) =>
-        make(title ? "th" : "td", { scope: title ? "col" : null, class: kind === "number" ? "number" : null }, title)))),
-      make("tbody", {}, rows.map((row) =>
-        make("tr", { "data-key": rowKey(row) }, used.map(([title, value, kind]) => {
-          const content = value(row) ?? (kind === "actions" ? "" : "–");
-          const classes = [kind ?? (title ? "" : "bars"), content === "–" ? "none" : ""].filter((part) => part);
-          return make("td", { class: classes.join(" ") || null, "data-title": title || null }, content);
-        }))))));
-}
-
 /** A number that links to the failures when there are any. */
 const failed = (count, filter) => count > 0
   ? make("a", { class: "bad", href: "#/failures?" + query(filter) }, number(count)) : "0";
-
-/** A part that opens; it stays open while the page follows changes. */
-const disclosure = (summary, ...content) =>
-  make("details", { class: "part" }, make("summary", {}, summary), ...content);
-
-const tiles = (pairs) => make("div", { class: "tiles" },
-  pairs.map(([name, value, kind]) => make("div", { class: "tile" }, make("b", { class: kind }, value), make("span", {}, name))));
-
-/** The outcomes of a batch as one bar. */
-function bar(batch) {
-  const total = Math.max(batch.total, 1);
-  const parts = [[batch.succeeded, "fill-good"], [batch.failed, "fill-bad"], [batch.cancelled, "fill-quiet"]];
-  let x = 0;
-  const rects = parts.map(([count, kind]) => {
-    const rect = svg("rect", { x, y: 0, width: count * 100 / total, height: 8, class: kind });
-    x += count * 100 / total;
-    return rect;
-  });
-  const label = `${batch.succeeded} succeeded, ${batch.failed} failed, ${batch.cancelled} cancelled of ${batch.total}`;
-  return make("div", { class: "bar", title: label }, svg("svg",
-    { viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": label }, ...rects));
-}
 
 /** Makes a change and shows the page again, and what the change answered where `note` says it. */
 async function change(path, body, note) {
@@ -210,7 +114,7 @@ function showDialog(text, buttons) {
   });
 }
 
-const handlers = ["onclick", "onsubmit", "oninput", "onchange", "ondragover", "ondrop"];
+const handlers = ["onclick", "onerror", "onsubmit", "oninput", "onchange", "ondragover", "ondrop"];
 
 /** Takes over attributes and handlers; what a user typed or opened stays, unless the page has another default. */
 function adopt(old, fresh) {

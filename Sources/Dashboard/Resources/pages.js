@@ -13,7 +13,7 @@ const batchColumns = [
 ];
 
 /** Text of the database for a reader: commands as code, times as on the other pages. */
-const readable = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (found) => localTime(new Date(found)))
+const readable = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (found) => localTime(found))
   .split(/'(larder [^']*)'/).map((part, place) => place % 2 === 1 ? command(part) : part);
 
 /** The findings that are no mere information. */

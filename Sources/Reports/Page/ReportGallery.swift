@@ -4,48 +4,37 @@ import Terminal
 
 /// The images of a report as data for its script, bounded in bytes.
 ///
-/// The script reads arrays instead of objects, and numbers instead of repeated texts, so that many thousand images fit.
+/// The script reads arrays instead of objects, and numbers instead of repeated texts, so that 100,000 images fit. They
+/// are in parts, each with texts of its own, so that the page shows before the script has read all.
 struct ReportGallery {
-    /// The most bytes that the rows may take in the page, about 10,000 images of three variants.
-    static let maxBytes = 2_500_000
-    /// The most records that are read.
-    private static let maxRead = 250_000
+    /// The most bytes that the rows may take in a file, about 200,000 images of one variant, and in a mail.
+    static let maxFileBytes = 64_000_000, maxMailBytes = 2_500_000
+    /// The images of a part.
+    private static let partSize = 1_000
     /// The room that ends the reading: few rows take less, and reading the rest of a large batch takes seconds.
     private static let leastRoom = 400
 
+    /// The most bytes of the rows.
+    let maxBytes: Int
     /// The records that have a row.
     private(set) var items: [Item] = []
-    /// Bytes of the rows in the page.
+    /// The bytes of the rows in the page.
     private(set) var bytes = 0
-    /// How many items have a picture, and how many pictures there are.
-    private(set) var picturedItems = 0, pictureCount = 0
-    private var rows: [String] = []
-    private var pictures: [String] = []
+    private var parts: [Part] = []
     private var failureBytes = 0
-    private var read = 0
-    private var names = NumberedTexts()
-    private var formats = NumberedTexts()
-    private var errors = NumberedTexts()
 
-    /// Adds a record unless its kind has had its room; false when the gallery is full or `maxRead`
-    /// records have been read.
-    mutating func add(_ record: StoredRecord) throws -> Bool {
-        read += 1
+    init(maxBytes: Int) { self.maxBytes = maxBytes }
+
+    /// Adds a record unless its kind has had its room; false when the gallery is full.
+    mutating func add(_ record: StoredRecord) -> Bool {
         // Successes are shown even when nearly all images failed.
         let isFailure = record.outcome != .succeeded
-        let room = min(Self.maxBytes - bytes, isFailure ? Self.maxBytes / 2 - failureBytes : .max)
+        let room = min(maxBytes - bytes, isFailure ? maxFailureBytes - failureBytes : .max)
         // The smallest row has more than this.
         guard room > record.url.utf8.count + 20 else { return isOpen }
-        let before = (names, formats, errors)
-        let row = HTML.escaped(json: try JSONLine.text(Self.row(record, &names, &formats, &errors)))
-        let size =
-            row.utf8.count + 1 + names.bytes + formats.bytes + errors.bytes
-            - before.0.bytes - before.1.bytes - before.2.bytes
-        guard size <= room else {
-            (names, formats, errors) = before
-            return isOpen
-        }
-        rows.append(row)
+        if parts.count * Self.partSize == items.count { parts.append(Part()) }
+        let part = parts.count - 1
+        guard let size = parts[part].add(record, within: room) else { return isOpen }
         bytes += size
         if isFailure { failureBytes += size }
         items.append(
@@ -55,78 +44,34 @@ struct ReportGallery {
         return isOpen
     }
 
+    private var maxFailureBytes: Int { maxBytes - min(maxBytes / 2, 8_000_000) }
+
     /// Whether another record may have a row.
-    private var isOpen: Bool { bytes <= Self.maxBytes - Self.leastRoom && read < Self.maxRead }
-
-    /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`, and the job where a key is masked: no file is
-    /// found by such a key.
-    private static func row(
-        _ record: StoredRecord, _ names: inout NumberedTexts, _ formats: inout NumberedTexts,
-        _ errors: inout NumberedTexts
-    ) -> JSONRow {
-        var isMasked = false
-        let files = record.stored.map { file in
-            let key = ShownURL.masked(file.key)
-            if key != file.key { isMasked = true }
-            return JSONRow([
-                names.number(of: file.name), file.key == record.url ? nil : key, file.path,
-                formats.number(of: file.format), file.width, file.height, file.bytes,
-                errors.number(of: file.error.map { text($0, of: record.url) }), file.unchanged == true ? 1 : 0,
-            ])
-        }
-        let digest = record.stored.lazy.compactMap(\.digest).first
-        let outcome =
-            switch record.outcome {
-            case .succeeded: 0
-            case .failed: 1
-            case .cancelled: 2
-            }
-        var values: [(any Encodable)?] = [
-            ShownURL.masked(record.url), outcome, errors.number(of: record.error.map { text($0, of: record.url) }),
-            files, digest?.thumbHash, digest.map { "#" + $0.dominantColor.suffix(6) }, digest?.frames ?? 1,
-            record.attempts,
-        ]
-        if isMasked { values.append(record.job) }
-        return JSONRow(values)
-    }
-
-    /// The error without the URL, so that equal errors have one text.
-    private static func text(_ error: FailureReason, of url: String) -> String {
-        let message = FailureLine.message(error.message, of: url)
-        return FailureReason(domain: error.domain, code: error.code, message: message).text
-    }
+    private var isOpen: Bool { bytes <= maxBytes - Self.leastRoom }
 
     /// Adds the pictures of files of one item, as base64.
     mutating func add(_ made: [(file: Int, picture: String)], ofItem item: Int) {
-        if !items[item].hasPicture, !made.isEmpty {
-            items[item].hasPicture = true
-            picturedItems += 1
+        if !made.isEmpty { items[item].hasPicture = true }
+        for (file, picture) in made {
+            parts[item / Self.partSize].pictures.addArray { row in
+                row.add(item % Self.partSize)
+                row.add(file)
+                row.add(picture)
+            }
         }
-        pictureCount += made.count
-        pictures += made.map { Self.picture(item, $0.file, $0.picture) }
     }
 
     /// Bytes of the pictures in the page.
-    static func bytes(of made: [(file: Int, picture: String)], ofItem item: Int) -> Int {
-        made.reduce(0) { $0 + picture(item, $1.file, $1.picture).utf8.count + 1 }
+    static func bytes(of made: [(file: Int, picture: String)]) -> Int {
+        made.reduce(0) { $0 + $1.picture.utf8.count + 16 }
     }
 
-    private static func picture(_ item: Int, _ file: Int, _ base64: String) -> String {
-        "[\(item),\(file),\"\(base64)\"]"
-    }
-
-    /// The data: `items` are `[url, outcome, error, files, thumbHash, colour, frames, attempts]`, with the job at the end
-    /// where a key is masked; outcome 0 succeeded, 1 failed, 2 cancelled; files are
-    /// `[name, key, path, format, width, height, bytes, error, unchanged]`. Names, formats and errors are places in the
-    /// arrays of their own, null for none; a key that is the URL is null. `pictures` are `[item, file, WebP in base64]`.
-    /// It is safe in a script element.
-    func json() throws -> String {
-        let texts = try [("names", names), ("formats", formats), ("errors", errors)].map { name, texts in
-            "\"\(name)\":" + HTML.escaped(json: try JSONLine.text(texts.texts))
-        }
-        return "{" + texts.joined(separator: ",") + ",\"items\":[" + rows.joined(separator: ",") + "],\"pictures\":["
-            + pictures.joined(separator: ",") + "]}"
-    }
+    /// The parts, each as JSON that is safe in a script element: `items` are
+    /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`; outcome 0 succeeded, 1 failed, 2 cancelled;
+    /// files are `[name, shared, key, path, format, width, height, bytes, error, unchanged]`, where a key begins with as
+    /// many UTF-16 units of the URL as `shared` says. Names, formats and errors are places in the arrays of their own,
+    /// null for none. `pictures` are `[item, file, WebP in base64]`.
+    var json: [String] { parts.map(\.json) }
 
     /// The parts of a record that its pictures need.
     struct Item {
@@ -135,37 +80,82 @@ struct ReportGallery {
         let isAnimated: Bool
         fileprivate(set) var hasPicture = false
     }
-}
 
-/// An array of values of several types.
-private struct JSONRow: Encodable {
-    private let values: [(any Encodable)?]
+    private struct Part {
+        private var rows = ScriptJSON()
+        var pictures = ScriptJSON()
+        private var names = NumberedTexts(), formats = NumberedTexts(), errors = NumberedTexts()
 
-    init(_ values: [(any Encodable)?]) { self.values = values }
+        /// Adds a row and answers with its bytes; nil if it has more than `room`.
+        mutating func add(_ record: StoredRecord, within room: Int) -> Int? {
+            var row = ScriptJSON()
+            let digest = record.stored.lazy.compactMap(\.digest).first
+            let before = (names, formats, errors)
+            let textBytes = self.textBytes
+            row.addArray { row in
+                row.add(ShownURL.masked(record.url))
+                row.add(record.outcome == .succeeded ? 0 : record.outcome == .failed ? 1 : 2)
+                row.add(errors.number(of: record.error.map { Self.text($0, of: record.url) }))
+                row.addArray { files in for file in record.stored { files.addArray { add(file, of: record, to: &$0) } }
+                }
+                row.add(digest?.thumbHash)
+                row.add(digest.map { "#" + $0.dominantColor.suffix(6) })
+                row.add(digest?.frames ?? 1)
+                row.add(record.attempts)
+            }
+            let size = row.bytes.count + self.textBytes - textBytes
+            guard size <= room else {
+                (names, formats, errors) = before
+                return nil
+            }
+            rows.append(row)
+            return size
+        }
 
-    func encode(to encoder: any Encoder) throws {
-        var row = encoder.unkeyedContainer()
-        for value in values {
-            if let value { try row.encode(value) } else { try row.encodeNil() }
+        private mutating func add(_ file: StoredFile, of record: StoredRecord, to row: inout ScriptJSON) {
+            row.add(names.number(of: file.name))
+            let (key, url) = (ShownURL.masked(file.key), ShownURL.masked(record.url))
+            let shared = zip(key.unicodeScalars, url.unicodeScalars).prefix { $0 == $1 }
+            row.add(shared.reduce(0) { $0 + UTF16.width($1.0) })
+            row.add(String(String.UnicodeScalarView(key.unicodeScalars.dropFirst(shared.count))))
+            row.add(file.path)
+            row.add(formats.number(of: file.format))
+            row.add(file.width)
+            row.add(file.height)
+            row.add(file.bytes)
+            row.add(errors.number(of: file.error.map { Self.text($0, of: record.url) }))
+            row.add(file.unchanged == true ? 1 : 0)
+        }
+
+        /// The error without the URL, so that equal errors have one text.
+        private static func text(_ error: FailureReason, of url: String) -> String {
+            let message = FailureLine.message(error.message, of: url)
+            return FailureReason(domain: error.domain, code: error.code, message: message).text
+        }
+
+        private var textBytes: Int { names.json.bytes.count + formats.json.bytes.count + errors.json.bytes.count }
+
+        var json: String {
+            let fields = [
+                ("names", names.json), ("formats", formats.json), ("errors", errors.json), ("items", rows),
+                ("pictures", pictures),
+            ].map { name, values in "\"\(name)\":[" + String(decoding: values.bytes.dropLast(), as: UTF8.self) + "]" }
+            return "{" + fields.joined(separator: ",") + "}"
         }
     }
 }
 
 /// Texts that repeat, by the order in which they first come.
 private struct NumberedTexts {
-    private(set) var texts: [String] = []
-    /// Most bytes of the texts as JSON in a page.
-    private(set) var bytes = 0
+    private(set) var json = ScriptJSON()
     private var numbers: [String: Int] = [:]
 
     /// The number of a text, a new one for a new text; nil for nil.
     mutating func number(of text: String?) -> Int? {
         guard let text else { return nil }
         if let number = numbers[text] { return number }
-        numbers[text] = texts.count
-        texts.append(text)
-        // A quote takes two bytes, a control character or < six.
-        bytes += 3 + text.utf8.reduce(0) { $0 + ($1 < 0x20 || $1 == UInt8(ascii: "<") || $1 >= 0x80 ? 6 : 2) }
-        return texts.count - 1
+        numbers[text] = numbers.count
+        json.add(text)
+        return numbers.count - 1
     }
 }

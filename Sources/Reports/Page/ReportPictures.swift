@@ -86,7 +86,7 @@ struct ReportPictures {
                     }
                 } else if let (unit, made) = await group.next() {
                     running -= 1
-                    let size = ReportGallery.bytes(of: made, ofItem: unit.item)
+                    let size = ReportGallery.bytes(of: made)
                     guard use.pictures + made.count <= most, use.bytes + size <= mostBytes else {
                         isFull = true
                         continue

@@ -1,118 +1,177 @@
-// The script of a report, which shows the images of its data.
-//
-// Every text of the data goes through `textContent` or `setAttribute`, never through markup.
+// The script of a report: the page of one or several batches from the data in it. The images come in parts. The first
+// part is before this script, so that the page shows before the others have been read.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const gallery = document.getElementById("gallery");
-const portion = 48;
-const outcomes = ["succeeded", "failed", "cancelled"];
+const report = JSON.parse(document.getElementById("report").textContent);
+const main = document.getElementById("main");
+const batch = report.batches.length === 1 ? report.batches[0] : null;
+/** The images on one page. */
+const mostTiles = 48;
 
-const items = data.items.map(([url, outcome, error, files, hash, color, frames, attempts, job], place) => ({
-  url, outcome, hash, color, frames, attempts, place, error: error === null ? null : data.errors[error],
-  files: files.map(([name, key, path, format, width, height, size, failure, unchanged]) => ({
-    name: name === null ? "original" : data.names[name], key: key === null ? url : key, path, width, height, bytes: size,
-    format: format === null ? null : data.formats[format], picture: null,
-    error: failure === null ? null : data.errors[failure], unchanged, job,
-  })),
-}));
-for (const [item, file, picture] of data.pictures) items[item].files[file].picture = "data:image/webp;base64," + picture;
+const failed = (count) => count > 0 ? make("b", { class: "bad" }, number(count)) : "0";
+const isPreview = true;
+const tileFile = (image) => image.files.find((file) => file.picture) ?? null;
+const address = (file) => file.picture;
+const load = async () => {};
 
-/** Where `larder serve` is; null when the page is a file. */
-const server = !document.body.hasAttribute("data-served") || !location.origin.startsWith("http") ? null
-  : location.protocol === "blob:" ? location.origin + "/" : new URL("../", location.href).href;
-const shownFormats = ["jpeg", "png", "gif", "webp", "avif", "svg"];
-/** Where the server has a file: by its key, or by its job where the key is masked. */
-const link = (file) => !server || !file.path ? null
-  : server + (file.job ? ["batch", document.body.dataset.served, file.name, file.job] : ["cache", file.key]).map(encodeURIComponent).join("/");
-const address = (file) => shownFormats.includes(file.format) ? link(file) : null;
-
-const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
-/** The last part of the path of a URL. */
-const lastPart = (url) => url.split(/[?#]/)[0].split("/").filter((part) => part).pop() || url;
-/** That part without percent signs, unless it has bytes or characters that cannot be seen. */
-function shortName(url) {
-  const name = lastPart(url);
-  try { return /[\p{C}\p{Z}]/u.test(decodeURIComponent(name).replaceAll(" ", "")) ? name : decodeURIComponent(name); } catch { return name; }
-}
-/** What is before that part, without `https://`. */
-function folder(url) {
-  const path = url.split(/[?#]/)[0];
-  return path.slice(0, Math.max(0, path.lastIndexOf(lastPart(url)))).replace(/^https?:\/\//, "");
-}
-const size = (item) => item.files.reduce((sum, file) => sum + (file.bytes || 0), 0);
-const original = (item) => item.files.find((file) => file.name === "original");
-const variants = (item) => item.files.filter((file) => file.name !== "original" && file.path);
-/** The variants' bytes as a share of the original's; 0 without one. */
-const share = (item) => original(item)?.bytes
-  ? variants(item).reduce((sum, file) => sum + (file.bytes || 0), 0) / original(item).bytes : 0;
-const facts = (file) => [file.format, file.width ? `${file.width} × ${file.height}` : null,
-  file.bytes === null ? null : bytes(file.bytes), file.unchanged ? "unchanged" : null].filter((part) => part).map((part) => part.replaceAll(" ", "\u00a0")).join(", ");
-
-/** A picture and what it is; without a picture a low tile with the outcome, the URL and the error. */
-function tile(item) {
-  const view = picture(item);
-  const first = original(item), made = variants(item).length;
-  const text = item.outcome === 0
-    ? [first ? facts(first) : "nothing new", made > 0 ? plural(made, "variant") : null].filter((part) => part).join(", ")
-    : item.error || item.files.find((file) => file.error)?.error || outcomes[item.outcome];
-  const kind = item.outcome === 1 ? " bad" : "";
-  const state = item.outcome === 0 ? "no picture" : outcomes[item.outcome];
-  return make("button", {
-    type: "button", class: view ? "item" : "item bare", title: item.url, onclick: () => open(item),
-  },
-    view ?? make("span", { class: "state" + kind }, state),
-    make("span", { class: "name" }, shortName(item.url)),
-    view ? null : make("span", { class: "folder" }, folder(item.url)),
-    make("span", { class: "facts" + kind }, text));
+/** An image from a row: [url, outcome, error, files, ThumbHash, colour, frames, attempts], texts by their number. */
+class ReportImage {
+  constructor([url, outcome, error, files, hash, color, frames, attempts], part, place) {
+    const text = error === null ? null : part.errors[error];
+    Object.assign(this, { url, outcome, error: text, hash, color, frames, attempts, place, key: "image-" + place, part, row: files });
+  }
+  /** Read when they are shown: there may be 100,000 images. */
+  get files() {
+    this.read ??= this.row.map(([name, shared, key, path, format, width, height, size, error, unchanged], file) => ({
+      name: name === null ? "original" : this.part.names[name], key: this.url.slice(0, shared) + key, path, width, height, bytes: size,
+      format: format === null ? null : this.part.formats[format], error: error === null ? null : this.part.errors[error],
+      unchanged, picture: this.part.shown.get(`${this.place} ${file}`) ?? null,
+    }));
+    return this.read;
+  }
+  get isPictured() { return this.part.pictured.has(this.place); }
 }
 
-let chosen = items, shown = 0;
-function more(count) {
-  gallery.append(...chosen.slice(shown, shown + count).map(tile));
-  shown = Math.min(chosen.length, shown + count);
-  const left = chosen.length - shown, button = document.getElementById("more");
-  button.hidden = left === 0;
-  button.textContent = `Show ${Math.min(portion, left)} more`;
-  document.getElementById("count").textContent = chosen.length === 0 ? "No image fits the search."
-    : `${shown.toLocaleString("en-US")} of ${plural(chosen.length, "image")} shown`;
+const images = [];
+/** Takes over the parts that have been read. */
+function readParts() {
+  for (const element of document.querySelectorAll("script.images")) {
+    const part = JSON.parse(element.textContent), first = images.length;
+    part.shown = new Map(part.pictures.map(([item, file, data]) => [`${first + item} ${file}`, "data:image/webp;base64," + data]));
+    part.pictured = new Set(part.pictures.map(([item]) => first + item));
+    for (const row of part.items) images.push(new ReportImage(row, part, images.length));
+    element.remove();
+  }
 }
 
-const pictured = (item) => item.files.some((file) => file.picture) ? 0 : item.hash ? 1 : 2;
+const size = (image) => image.files.reduce((sum, file) => sum + (file.bytes ?? 0), 0);
+/** The variants' bytes as a share of the original's; infinite without one. */
+function left(image) {
+  const made = variantFiles(image).filter((file) => file.bytes);
+  return original(image)?.bytes && made.length > 0
+    ? made.reduce((sum, file) => sum + file.bytes, 0) / original(image).bytes / made.length : Infinity;
+}
+const pictured = (image) => image.isPictured ? 0 : image.hash ? 1 : 2;
 const orders = {
-  pictures: (a, b) => pictured(a) - pictured(b) || a.place - b.place, none: (a, b) => a.place - b.place,
-  failures: (a, b) => (b.outcome === 1) - (a.outcome === 1) || a.place - b.place,
-  url: (a, b) => a.url < b.url ? -1 : a.url > b.url ? 1 : 0,
-  large: (a, b) => size(b) - size(a), small: (a, b) => size(a) - size(b),
-  saved: (a, b) => (share(a) || Infinity) - (share(b) || Infinity), attempts: (a, b) => b.attempts - a.attempts,
+  pictures: ["pictures first", (a, b) => pictured(a) - pictured(b)], none: ["as enqueued", () => 0],
+  failures: ["failures first", (a, b) => (b.outcome === 1) - (a.outcome === 1)],
+  url: ["URL", (a, b) => a.url < b.url ? -1 : a.url > b.url ? 1 : 0],
+  large: ["largest first", (a, b) => size(b) - size(a)], small: ["smallest first", (a, b) => size(a) - size(b)],
+  saved: ["most saved first", (a, b) => (left(a) > left(b)) - (left(a) < left(b))],
+  attempts: ["most attempts first", (a, b) => b.attempts - a.attempts],
 };
-function choose() {
-  const words = document.getElementById("search").value.trim().toLowerCase();
-  const filter = document.getElementById("filter").value, order = document.getElementById("order").value;
-  const fits = {
-    all: () => true, 0: (item) => item.outcome === 0, 1: (item) => item.outcome === 1, 2: (item) => item.outcome === 2,
-    animated: (item) => item.frames > 1, retried: (item) => item.attempts > 1,
-  }[filter];
-  chosen = items.filter((item) => fits(item) && (words === ""
-    || item.url.toLowerCase().includes(words) || item.files.some((file) => file.key.toLowerCase().includes(words))));
-  chosen.sort(orders[order]);
-  shown = 0;
-  gallery.replaceChildren();
-  // Two rows, but six images at least, before the sections below, unless there is nothing to see in these.
-  const columns = getComputedStyle(gallery).gridTemplateColumns.split(" ").length;
-  const few = columns * Math.max(2, Math.ceil(6 / columns));
-  more(words === "" && filter === "all" && order === "pictures" && data.isShort ? few : portion);
+const filters = {
+  all: () => true, succeeded: (image) => image.outcome === 0, failed: (image) => image.outcome === 1,
+  cancelled: (image) => image.outcome === 2, retried: (image) => image.attempts > 1, animated: (image) => image.frames > 1,
+};
+
+const choice = { filter: "all", order: "pictures", words: "", page: 0 };
+const gallery = make("div", { class: "gallery", id: "gallery" });
+const pager = make("p", { class: "actions" }), chips = make("div", { class: "chips", role: "group", "aria-label": "Images shown" });
+
+function showImages() {
+  const words = choice.words.trim().toLowerCase();
+  const chosen = images.filter((image) => filters[choice.filter](image) && (words === "" || image.url.toLowerCase().includes(words)
+    || image.files.some((file) => file.key.toLowerCase().includes(words)))).sort(orders[choice.order][1]);
+  const pages = Math.max(1, Math.ceil(chosen.length / mostTiles));
+  choice.page = Math.max(0, Math.min(choice.page, pages - 1));
+  const shown = chosen.slice(choice.page * mostTiles, (choice.page + 1) * mostTiles);
+  gallery.replaceChildren(...shown.map((image, place) => tile(image, () => openImage(shown, place))));
+  const go = (page) => { choice.page = page; showImages(); };
+  const button = (text, page) => make("button", { type: "button", disabled: page < 0 || page >= pages ? "" : null, onclick: () => go(page) }, text);
+  pager.replaceChildren(...(pages === 1 ? [] : [button("Previous", choice.page - 1), button("Next", choice.page + 1),
+    make("label", {}, "Page ", make("input", { type: "number", id: "page", min: "1", max: pages, value: choice.page + 1,
+      onchange: (event) => go(Number(event.currentTarget.value) - 1) }), ` of ${number(pages)}`)]),
+  make("span", { class: "quiet", role: "status" }, chosen.length === 0 ? "No image fits the search." : plural(chosen.length, "image")));
 }
 
-for (const element of document.querySelectorAll("time")) element.textContent = localTime(element.dateTime);
-if (gallery) {
-  data.isShort = gallery.hasAttribute("data-short");
-  document.querySelector(".controls").hidden = false;
-  for (const id of ["filter", "order"]) document.getElementById(id).onchange = choose;
-  document.getElementById("search").oninput = choose;
-  document.getElementById("more").onclick = () => more(portion);
-  choose();
+function showChips() {
+  chips.replaceChildren(...Object.entries(filters).map(([name, fits]) => [name, images.filter(fits).length])
+    .filter(([name, count]) => name === "all" || count > 0 && (name === choice.filter || count < images.length)).map(([name, count]) =>
+      make("button", { type: "button", "aria-pressed": String(choice.filter === name), onclick: () => {
+        Object.assign(choice, { filter: name, page: 0 });
+        showChips();
+        showImages();
+      } }, name, " ", make("b", {}, number(count)))));
 }
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  button.hidden = false;
-  button.onclick = () => copy(button.dataset.copy, button);
+
+function imagesSection() {
+  if (images.length === 0) return null;
+  return [
+    chips,
+    make("div", { class: "controls" },
+      make("label", {}, "Search in URLs and keys", make("input", { type: "search", id: "search", autocomplete: "off",
+        oninput: (event) => { Object.assign(choice, { words: event.currentTarget.value, page: 0 }); showImages(); } })),
+      make("label", {}, "Order", make("select", { id: "order",
+        onchange: (event) => { Object.assign(choice, { order: event.currentTarget.value, page: 0 }); showImages(); } },
+      Object.entries(orders).map(([name, [text]]) => make("option", { value: name }, text))))),
+    gallery, pager, make("p", { class: "quiet", id: "note" }),
+  ];
+}
+
+/** How many images the page has of how many, and how many pictures. */
+function note() {
+  const shown = images.filter((image) => image.isPictured).length;
+  const missing = images.length < report.statistics.records
+    ? `This page lists ${number(images.length)} of ${plural(report.statistics.records, "image")}; larder report --files lists all. ` : "";
+  return missing + (shown === 0 ? "No picture is embedded: the cache does not have the files, or --thumbnails is 0."
+    : `${number(shown)} of ${plural(images.length, "image")} have a picture inside the page${shown < images.length ? "; others show their placeholder." : "."}`);
+}
+
+/** What a page without images says. */
+function emptiness() {
+  if (!batch) return "No image was enqueued in this time.";
+  return batch.state !== "open" ? "No image was enqueued in this batch."
+    : ["No image has been enqueued in this batch yet. ", command(`larder enqueue URL --batch ${quoted(batch.batch)}`), " adds one."];
+}
+
+function batchesSection() {
+  if (batch) return null;
+  return table("Batches", [
+    ["Batch", (row) => row.title, "long"], ["State", batchState], ["Opened", (row) => time(row.openedAt)],
+    ["Items", (row) => number(row.total), "number"], ["Failed", (row) => failed(row.failed), "number"],
+    ["Received", (row) => bytes(row.bytesIn), "number"],
+  ], report.batches, "No batch was opened in this time.");
+}
+
+/** The causes, or why there is none. */
+function failuresSection(causes) {
+  const { failed: count, discarded } = report.counts;
+  if (count === discarded || causes.length === 0) return make("p", { class: "quiet" }, count === 0 ? "No image failed." : "All failures were discarded.");
+  return causesTable(causes, batch?.batch, report.showsCodes);
+}
+
+function showReport() {
+  const { counts, statistics } = report, causes = counts.failed > counts.discarded ? merged(statistics.causes) : [];
+  const sections = counts.total === 0 && batch ? [] : [
+    ["images", "Images", imagesSection()], ["failures", "Failures", failuresSection(causes)],
+    ["previous", "Previous run", previousSection(batch, statistics.previous)], ["time", "Time", timeSection(statistics)],
+    ["origins", "Origins", originsSection(statistics)], ["sizes", "Sizes", sizesSection(statistics)],
+    ["retries", "Retries and blocklist", retriesSection(statistics, report.batches.reduce((sum, row) => sum + row.blocked, 0), report.showsCodes)],
+    ["batches", "Batches", batchesSection()], ["settings", "Settings", settingsSection(statistics)],
+  ].filter(([, , content]) => content !== null);
+  document.querySelector("nav").append(...sections.map(([id, title]) => make("a", { href: "#" + id }, title,
+    id === "failures" && counts.failed > 0 ? [" ", make("b", { class: "bad" }, number(counts.failed))] : null)));
+  main.append(make("div", {},
+    make("h1", { class: report.title.length > 60 ? "lengthy" : null }, report.title),
+    batch ? make("p", {}, batchState(batch), make("span", { class: "quiet" }, "opened ", time(batch.openedAt),
+      batch.finishedAt ? [", finished ", time(batch.finishedAt)] : null)) : null,
+    counts.total === 0 ? make("p", { class: "empty" }, emptiness()) : summary(counts, batch, statistics, causes, false),
+    sections.map(([id, title, content]) => make("section", { id }, make("h2", {}, title), content))));
+}
+
+function showParts() {
+  readParts();
+  showChips();
+  showImages();
+  document.getElementById("note").textContent = note();
+}
+
+readParts();
+showReport();
+if (images.length > 0) {
+  showParts();
+  if (report.parts > 1) document.addEventListener("DOMContentLoaded", showParts);
+  /** The address of one image: #image-7. */
+  const named = images[Number(location.hash.match(/^#image-(\d+)$/)?.[1] ?? -1)];
+  if (named) openImage([named], 0);
 }

@@ -2,13 +2,15 @@ package import JobQueue
 package import Terminal
 
 extension BatchStatistics {
-    /// The object of the page of a batch, from a sample.
-    package var sampleJSON: JSONObject {
+    /// The statistics of a report and of the page of a batch, for which they come from a sample.
+    package var json: JSONObject {
         [
-            "jobs": records,
-            "slotMilliseconds": slotMilliseconds,
-            "timeline": timeline.map {
-                ["slot": $0.slot, "succeeded": $0.succeeded, "skipped": $0.skipped] as JSONObject
+            "records": records, "startedAt": startedAt, "slotMilliseconds": slotMilliseconds,
+            "timeline": timeline.map { slot in
+                [
+                    "slot": slot.slot, "succeeded": slot.succeeded, "skipped": slot.skipped, "wait": slot.wait,
+                    "fetch": slot.fetch, "transcode": slot.transcode, "store": slot.store,
+                ] as JSONObject
             },
             "stages": stages.map(\.json),
             "originCount": originCount,
@@ -19,12 +21,35 @@ extension BatchStatistics {
                 ] as JSONObject
             },
             "slowest": slowest.map(\.json), "largest": largest.map(\.json), "variants": variants.map(\.json),
-            "causes": causes.map(\.json),
+            "causes": causes.map(\.json), "retries": retries.map(\.retryJSON), "blockCount": blockCount,
+            "blocks": blocks.map(\.json),
+            "options": options.map { ["options": $0.names, "items": $0.items] as JSONObject },
+            "workers": workers.map {
+                [
+                    "name": $0.name, "host": $0.host, "version": $0.version, "slots": $0.slots, "jobs": $0.jobs,
+                ] as JSONObject
+            },
+            "pipelines": pipelines.map { ["name": $0.name, "version": $0.version, "spec": $0.spec] as JSONObject },
         ]
     }
 }
 
-// The parts that `report --format json` has, too.
+extension ErrorCount {
+    /// Attempts that failed with this error and were repeated.
+    fileprivate var retryJSON: JSONObject {
+        let advice = FailureAdvice(domain: domain, code: code, status: nil)
+        return ["domain": domain, "code": code, "meaning": advice.meaning, "attempts": items]
+    }
+}
+
+extension BatchStatistics.Block {
+    fileprivate var json: JSONObject {
+        [
+            "url": ShownURL.masked(url), "domain": domain, "code": code,
+            "meaning": FailureAdvice(domain: domain, code: code, status: nil).meaning, "fails": fails, "until": until,
+        ]
+    }
+}
 
 extension BatchStatistics.StageTimes {
     /// The stage in words.
@@ -62,6 +87,7 @@ extension BatchStatistics.FailureCause {
             "meaning": advice.meaning, "action": advice.action,
             "message": FailureLine.message(message, of: examples.first ?? ""),
             "examples": examples.map(ShownURL.masked),
+            "byOrigin": byOrigin.map { ["origin": $0.origin, "items": $0.items] as JSONObject },
         ]
     }
 }
