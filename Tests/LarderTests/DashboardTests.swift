@@ -211,11 +211,17 @@ struct DashboardTests {
         )
     }
 
+    /// Begins a count of the locks on the records. Databases of one template have tables with equal numbers.
+    private static let locks = """
+        (SELECT count(*) FROM pg_locks WHERE relation = 'larder_data.job_history'::regclass
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND
+        """
+
     @Test func `probes, pages and changes are answered while a report and a page wait for a lock`() async throws {
         let scene = try await Scene()
         #expect(try await scene.larder("run", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "b").code == 0)
         let server = try await changing(scene)
-        let locks = "(SELECT count(*) FROM pg_locks WHERE relation = 'larder_data.job_history'::regclass AND"
+        let locks = Self.locks
         let holder = try scene.holding("LOCK TABLE larder_data.job_history IN ACCESS EXCLUSIVE MODE")
         try await scene.until("\(locks) mode = 'AccessExclusiveLock' AND granted) = 1")
         let token = ["-H", "Authorization: Bearer \(Self.token)"]
@@ -239,7 +245,7 @@ struct DashboardTests {
         let scene = try await Scene()
         #expect(try await scene.larder("run", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "b").code == 0)
         let server = try await serving(scene)
-        let locks = "(SELECT count(*) FROM pg_locks WHERE relation = 'larder_data.job_history'::regclass AND"
+        let locks = Self.locks
         let holder = try scene.holding("LOCK TABLE larder_data.job_history IN ACCESS EXCLUSIVE MODE")
         try await scene.until("\(locks) mode = 'AccessExclusiveLock' AND granted) = 1")
         let client = try RunningCommand(
