@@ -109,6 +109,12 @@ struct TemplateCommandTests {
         let again = try await scene.larder(export).run()
         #expect(again.code == 1)
         #expect(again.errorText.contains("it exists already"), "\(again.errorText)")
+        let path = try #require(try await scene.larder("cache", "path", small).lines.first)
+        try Data("another picture".utf8).write(to: URL(filePath: path))
+        let changed = try await scene.larder(
+            "cache", "export", "--batch", "b", "--as", "yycache", "-o", output + "3")
+        #expect(changed.code == 1)
+        #expect(changed.errorText.contains("changed since the batch stored it: \(small)"), "\(changed.errorText)")
         let none = try await scene.larder(
             "cache", "export", "--batch", "b", "--as", "yycache", "--variant", "none", "-o", output + "2")
         #expect(none.code == 1)
