@@ -16,6 +16,17 @@ struct MissingTranscoderTests {
             "\(outcome.text)")
     }
 
+    @Test(arguments: [["run", "http://127.0.0.1:9/a.jpg", "--quiet"], ["work", "--drain", "--quiet"]])
+    func `a command that ends fails before it enqueues or claims`(words: [String]) async throws {
+        let scene = try await Scene()
+        var command = scene.larder(words)
+        command.environment["LARDER_TRANSCODER"] = "/nowhere/larder-transcoder"
+        let outcome = try await command.run()
+        #expect(outcome.code == 1)
+        #expect(outcome.errorText == "larder: /nowhere/larder-transcoder cannot be started (errno 2)\n")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.batch") == "0")
+    }
+
     @Test func `a worker is not ready until the program is there`() async throws {
         let scene = try await Scene(), program = scene.directory.file("larder-transcoder")
         var work = scene.larder(["work", "--listen", "127.0.0.1:0"])

@@ -72,6 +72,11 @@ public final class TranscoderPool: Sendable {
     /// What all children have done since the pool was created.
     public var counts: ChildCounts { state.withLock { $0.all }.map(\.counts).reduce(ChildCounts(), +) }
 
+    /// Checks that the program of the children is there.
+    ///
+    /// - Throws: `TranscodeError` 501 when it is missing or cannot be opened.
+    public func requireProgram() throws(TranscodeError) { _ = try program.file() }
+
     /// Makes the variants of one image. Waits for a free child, then calls `open` for the request; the caller bounds
     /// how many wait. At most `count` calls are between `open` and their return, so the pool bounds how many outputs
     /// are open.

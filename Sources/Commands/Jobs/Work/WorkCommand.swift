@@ -52,7 +52,10 @@ extension Command {
         let address = try WorkerEndpoint.address(arguments)
         let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
-        if arguments.flag("drain") { configuration.end = .drained }
+        if arguments.flag("drain") {
+            try setup.requireTranscoder()
+            configuration.end = .drained
+        }
         configuration.yields = !arguments.flag("parallel")
         let isQuiet = arguments.flag(Quiet.name)
         configuration.queue = try arguments.value("queue") ?? configuration.queue

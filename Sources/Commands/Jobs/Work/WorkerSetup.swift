@@ -120,6 +120,11 @@ struct WorkerSetup {
         await WebhookService(downloader: downloader, key: key, queue: queue).sendDue()
     }
 
+    /// For a command that ends: without the program of the transcoders it would wait for ever.
+    ///
+    /// - Throws: `TranscodeError` 501.
+    func requireTranscoder() throws(TranscodeError) { try transcoders.requireProgram() }
+
     /// Ends the transcoders.
     func shutdown() async { await transcoders.shutdown() }
 }
