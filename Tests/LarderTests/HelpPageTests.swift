@@ -142,6 +142,12 @@ struct HelpPageTests {
         var command = scene.larder(["blocklist", "clear", "--yes"])
         command.environment["LARDER_DATABASE_URL"] = scene.database.url + "&user=\(login)&password=\(login)"
         let outcome = try await command.run()
+        var run = scene.larder(["run", "http://a.example/a.jpg"])
+        run.environment["LARDER_DATABASE_URL"] = command.environment["LARDER_DATABASE_URL"]
+        let refused = try await run.run()
+        #expect(refused.code == 1)
+        #expect(refused.errorText.contains("GRANT larder_producer, larder_worker TO"), "\(refused.errorText)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.batch") == "0")
         _ = try await scene.sql("REVOKE larder_producer FROM \(login)")
         _ = try await scene.sql("DROP ROLE \(login)")
         #expect(outcome.code == 1)

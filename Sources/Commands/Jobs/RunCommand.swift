@@ -44,10 +44,13 @@ extension Command {
         var source = try await URLSource(arguments, command: "run", bad: bad, until: stop)
         let settings = try Settings(arguments)
         let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
+        try setup.requireTranscoder()
         var configuration = setup.configuration
         let queue = try await settings.openQueue(
             starting: true, migrate: arguments.flag("migrate"), maxWait: WorkerSetup.maxWait)
 
+        // Fails before anything is enqueued if the login may not work.
+        _ = try await queue.workers.originHolds()
         // Items that fail here have no job and print their line now. Priority 1 places the jobs ahead of the queue's
         // default of 4, because the command waits for them.
         var stream = EnqueueStream(queue: queue, options: options, bad: bad)
