@@ -99,6 +99,8 @@ public struct FailureCode: Sendable, Hashable {
     public static let notConfigured = larder(105)
     /// No request may be sent to the origin at present.
     public static let originHeld = larder(106)
+    /// The pipeline's JSON is wrong, or this program does not support it.
+    public static let pipelineInvalid = larder(107)
     /// More bytes than the limit.
     public static let bodyTooLarge = larder(201)
     /// More pixels than the limit.

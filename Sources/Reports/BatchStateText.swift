@@ -1,10 +1,11 @@
 package import JobQueue
 
 extension BatchProgress {
-    /// The state in words: `waiting`, `running`, `paused`, `cancelled`, `finished`, `finished with 3 failed`, or `failed`
-    /// if every item has failed. SQL and JSON have the queue's own states.
+    /// The state in words: `waiting`, `waiting for more URLs`, `running`, `paused`, `cancelled`, `finished`,
+    /// `finished with 3 failed`, or `failed` if every item has failed. SQL and JSON have the queue's own states.
     package var stateText: String {
         switch state {
+        case .open where open == 0 && total > 0: "waiting for more URLs"
         case .open, .sealed: isStarted ? "running" : "waiting"
         case .paused, .cancelled: state.rawValue
         case .finished where failed == 0: "finished"

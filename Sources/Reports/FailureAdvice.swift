@@ -8,6 +8,9 @@ package struct FailureAdvice {
     /// What an operator can do.
     package let action: String
 
+    /// A retry makes jobs ready again, and a worker must run them.
+    private static let retry = "larder retry BATCH && larder work --drain"
+
     private init(_ meaning: String, _ action: String) {
         self.meaning = meaning
         self.action = action
@@ -30,12 +33,19 @@ package struct FailureAdvice {
         return Console.showsCodes ? "\(meaning) (\(domain) \(code))" : meaning
     }
 
+    /// What to do about the failures of one batch.
+    ///
+    /// - Parameter batch: the name or number.
+    package func action(for batch: String) -> String {
+        action.replacing("BATCH", with: ShellWord.quoted(batch))
+    }
+
     private static func webImage(_ code: Int, _ status: Int?) -> FailureAdvice {
         switch code {
         case 1000:
             FailureAdvice(
                 "The URL is empty or malformed",
-                "Correct it in the list. larder enqueue --dry-run reports such lines with their numbers.")
+                "Correct it in the list. larder enqueue --dry-run --from FILE reports such lines with their numbers.")
         case 1001:
             FailureAdvice(
                 "The response is not an image that is accepted",
@@ -65,8 +75,7 @@ package struct FailureAdvice {
         case 408, 425, 429, 500...:
             return FailureAdvice(
                 meaning,
-                "All attempts failed. When the origin has recovered: larder retry BATCH. "
-                    + "larder queue set reduces the rate.")
+                "All attempts failed. When the origin has recovered: \(retry). larder queue set reduces the rate.")
         default: return FailureAdvice(meaning, "Open one of the URLs.")
         }
     }
@@ -74,14 +83,14 @@ package struct FailureAdvice {
     private static func transport(_ code: Int) -> FailureAdvice {
         switch code {
         case -1001:
-            FailureAdvice("No response in time", "Check whether the origin responds, then larder retry BATCH.")
+            FailureAdvice("No response in time", "Check whether the origin responds, then \(retry).")
         case -1002: FailureAdvice("The scheme is not supported", "Correct the URLs in the list.")
         case -1003:
             FailureAdvice("The host name was not found", "Check the spelling of the host, then the name servers.")
         case -1004, -1005:
             FailureAdvice(
                 code == -1004 ? "No connection to the origin" : "The connection was lost, or the body was cut short",
-                "Check whether the origin responds, then larder retry BATCH.")
+                "Check whether the origin responds, then \(retry).")
         case -1007: FailureAdvice("Too many redirects", "Put the final URLs in the list.")
         case -1100: FailureAdvice("The file does not exist", "Check the path, and the directory that the worker sees.")
         case -1101: FailureAdvice("It is no regular file", "Correct the URLs in the list.")
@@ -107,12 +116,16 @@ package struct FailureAdvice {
         case 105: FailureAdvice("The job's context is invalid", "Correct the context in the producer.")
         case 106:
             FailureAdvice("The origin is held", "larder status --origins shows why; larder resume --origin ends it.")
+        case 107:
+            FailureAdvice(
+                "The pipeline's JSON is wrong",
+                "Correct it with larder pipeline set, then enqueue the URLs again: a retry keeps the wrong version.")
         case 201: FailureAdvice("The body is too large", "--max-body raises the limit.")
         case 202, 203: FailureAdvice("The image has too many pixels", "--max-pixels and --max-edge raise the limits.")
         case 204: FailureAdvice("The animation has too many frames", "--max-frames raises the limit.")
         case 205: FailureAdvice("The image takes too much memory", "--max-memory raises the limit.")
         case 206: FailureAdvice("The image takes too much processor time", "--hard-time raises the limit.")
-        case 301: FailureAdvice("The transcoder ended", "larder retry BATCH; larder doctor tests the transcoders.")
+        case 301: FailureAdvice("The transcoder ended", "\(retry); larder doctor tests the transcoders.")
         case 302:
             FailureAdvice("The image ends every transcoder", "Keep the file for a bug report, then remove the URL.")
         case 401, 402:

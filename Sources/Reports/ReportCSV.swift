@@ -13,7 +13,10 @@ package enum ReportCSV {
         let start = [batch.displayName, ShownURL.masked(record.url), record.outcome.rawValue]
         func end(_ reason: FailureReason?) -> [String] {
             let advice = reason.map { FailureAdvice(domain: $0.domain, code: $0.code, status: record.httpStatus) }
-            return ["\(record.attempts)", record.meta ?? "", advice?.meaning ?? "", advice?.action ?? ""]
+            return [
+                "\(record.attempts)", record.meta ?? "", advice?.meaning ?? "",
+                advice?.action(for: batch.displayName) ?? "",
+            ]
         }
         func error(_ reason: FailureReason?) -> [String] {
             reason.map { [$0.domain, "\($0.code)", $0.message] } ?? ["", "", ""]

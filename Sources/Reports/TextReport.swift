@@ -16,7 +16,8 @@ package enum TextReport {
             for error in report.errors {
                 let advice = FailureAdvice(domain: error.domain, code: error.code, status: error.status)
                 let meaning = FailureAdvice.text(domain: error.domain, code: error.code, status: error.status)
-                text += "  \(error.items) × \(meaning)\n    \(advice.action)\n"
+                text +=
+                    "  \(error.items) × \(meaning)\n    \(PrintableText.text(advice.action(for: progress.displayName)))\n"
             }
             text += "failures:\n"
             for failure in report.failures.prefix(50) {

@@ -63,7 +63,7 @@ actor PipelineCache {
         } catch {
             return .failure(
                 FailureReason(
-                    .transformFailed,
+                    .pipelineInvalid,
                     "pipeline \(version.name) version \(version.version): \(error)"))
         }
     }

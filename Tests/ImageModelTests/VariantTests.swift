@@ -28,6 +28,11 @@ struct VariantTests {
             "scaleMode: must be fill, aspectFit or aspectFill"
         ),
         (#"{"type":"resize","width":1,"height":1,"mode":"fill"}"#, "mode: is not a known field"),
+        (#"{"type":"resize","width":1,"hight":1}"#, #"hight: is not a known field; did you mean "height"?"#),
+        (
+            #"{"type":"resize","width":1,"height":1,"scalemode":"fill"}"#,
+            #"scalemode: is not a known field; did you mean "scaleMode"?"#
+        ),
         (#"{"type":"crop","x":0,"y":0,"width":0,"height":5}"#, "width: must be greater than 0"),
         (#"{"type":"crop","y":0,"width":1,"height":5}"#, "x: is missing"),
         (#"{"type":"flip","horizontal":1}"#, "horizontal: must be true or false"),

@@ -28,7 +28,7 @@ struct FailureTests {
         + [-1001, -1003, -1004, -1005].map { Rule(domain: "NSURLErrorDomain", code: $0, retried: true, block: nil) }
         + [Rule(domain: "NSURLErrorDomain", code: -1200, retried: true, block: 1)]
         + [-1202, -1007, -1002, -1016].map { Rule(domain: "NSURLErrorDomain", code: $0, retried: false, block: 1) }
-        + [101, 102, 103, 104].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }
+        + [101, 102, 103, 104, 107].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }
         + [201, 202, 203, 204].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }
         + [205, 206].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: 30) }
         + [401, 402, 404].map { Rule(domain: "LarderErrorDomain", code: $0, retried: false, block: nil) }

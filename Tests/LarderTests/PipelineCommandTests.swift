@@ -4,6 +4,19 @@ import Testing
 /// The pipeline commands.
 @Suite(.timeLimit(.minutes(5)))
 struct PipelineCommandTests {
+    @Test func `the report says how a pipeline with a misspelt field is corrected`() async throws {
+        let scene = try await Scene()
+        let variants = #"[{"name":"card","thumbnail":{"width":20,"hight":20}}]"#
+        _ = try await scene.sql("SELECT larder.pipeline_set('typo', '{\"name\":\"typo\",\"variants\":\(variants)}')")
+        _ = try await scene.sql("SELECT larder.enqueue('http://a.example/a.jpg', 'b', 'typo')")
+        _ = try await scene.sql("SELECT larder.batch_seal('b')")
+        #expect(try await scene.larder("work", "--drain").code == 1)
+        let report = try await scene.larder("report", "b").text
+        #expect(
+            report.contains("1 × The pipeline's JSON is wrong\n    Correct it with larder pipeline set"), "\(report)")
+        #expect(report.contains(#"hight: is not a known field; did you mean "height"?"#), "\(report)")
+    }
+
     @Test func `an error for a file that is not JSON has the position`() async throws {
         let scene = try await Scene()
         let file = try scene.directory.write("{\"name\":\"p\",\n\"variants\":[}".utf8, to: "p.json")

@@ -2,6 +2,8 @@
 package struct JSONFields {
     package let path: String
     private var fields: [String: JSONValue]
+    /// The names that were asked for.
+    private var known: [String] = []
 
     package init(_ value: JSONValue, path: String) throws(VariantError) {
         guard case .object(let fields) = value else { throw VariantError(path: path, message: "must be an object") }
@@ -15,14 +17,40 @@ package struct JSONFields {
     }
 
     /// The raw value; nil where the field is absent.
-    package mutating func take(_ field: String) -> JSONValue? { fields.removeValue(forKey: field) }
+    package mutating func take(_ field: String) -> JSONValue? {
+        known.append(field)
+        return fields.removeValue(forKey: field)
+    }
+
+    /// An error for a required field, which names the field that is probably its misspelling.
+    private func missing(_ field: String) -> VariantError {
+        guard let near = fields.keys.first(where: { Self.resemble($0, field) }) else {
+            return refusal(field, "is missing")
+        }
+        return unknown(near)
+    }
+
+    private func unknown(_ field: String) -> VariantError {
+        let near = known.first { Self.resemble($0, field) }
+        return refusal(field, "is not a known field" + (near.map { "; did you mean \"\($0)\"?" } ?? ""))
+    }
+
+    /// Whether two names of 3 letters or more differ by one letter, or by two neighbours that are swapped.
+    private static func resemble(_ one: String, _ other: String) -> Bool {
+        let (a, b) = (Array(one.utf8), Array(other.utf8))
+        guard min(a.count, b.count) >= 3 else { return false }
+        let start = zip(a, b).prefix { $0 == $1 }.count
+        let end = min(zip(a.reversed(), b.reversed()).prefix { $0 == $1 }.count, min(a.count, b.count) - start)
+        let (left, right) = (a[start..<a.count - end], b[start..<b.count - end])
+        return max(left.count, right.count) <= 1 || left.count == 2 && left.elementsEqual(right.reversed())
+    }
 
     package mutating func number(_ field: String) throws(VariantError) -> Double? {
         try read(field, "must be a number") { if case .number(let value) = $0 { value } else { nil } }
     }
 
     package mutating func requiredNumber(_ field: String) throws(VariantError) -> Double {
-        guard let value = try number(field) else { throw refusal(field, "is missing") }
+        guard let value = try number(field) else { throw missing(field) }
         return value
     }
 
@@ -38,7 +66,7 @@ package struct JSONFields {
 
     package mutating func requiredNumber(_ field: String, in range: ClosedRange<Double>) throws(VariantError) -> Double
     {
-        guard let value = try number(field, in: range) else { throw refusal(field, "is missing") }
+        guard let value = try number(field, in: range) else { throw missing(field) }
         return value
     }
 
@@ -90,7 +118,7 @@ package struct JSONFields {
 
     /// A string that is present and not empty.
     package mutating func requiredName(_ field: String) throws(VariantError) -> String {
-        guard let value = try string(field) else { throw refusal(field, "is missing") }
+        guard let value = try string(field) else { throw missing(field) }
         guard !value.isEmpty else { throw refusal(field, "must not be empty") }
         // Postgres stores none.
         guard !value.utf8.contains(0) else { throw refusal(field, "must not contain NUL") }
@@ -108,7 +136,7 @@ package struct JSONFields {
     /// Refuses the fields that were not read.
     package func finish() throws(VariantError) {
         let unknown = fields.keys.min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        if let unknown { throw refusal(unknown, "is not a known field") }
+        if let unknown { throw self.unknown(unknown) }
     }
 }
 
