@@ -14,22 +14,44 @@ package final class DirectoryReader {
     private var ahead: ArraySlice<DirectoryWalk.Found> = []
     /// Whether the walk ended because it was stopped.
     package private(set) var wasStopped = false
+    private var isNoted = false
+    private let hasFormats: Bool
     /// How many files and unreadable directories were read.
     package private(set) var line = 0
 
+    /// - Parameter formats: of `--allow-format`; nil for a command without it.
     /// - Throws: `CommandError` when the directory cannot be read.
     package init(
-        _ path: String, patterns: [String], isStopped: @escaping @Sendable () -> Bool
+        _ path: String, patterns: [String], formats: [String]?, isStopped: @escaping @Sendable () -> Bool
     ) async throws(CommandError) {
         self.isStopped = isStopped
+        hasFormats = formats != nil
         let thread = ThreadPool(name: "directory", threads: 1)
         self.thread = thread
         do throws(StoreError) {
-            let begun = try await thread.run { () throws(StoreError) in try DirectoryWalk(path, patterns: patterns) }
+            let begun = try await thread.run { () throws(StoreError) in
+                try DirectoryWalk(path, patterns: patterns, formats: formats ?? [])
+            }
             walk = Locked(begun)
         } catch {
             throw .usage("--from-directory: cannot open '\(path)': \(String(cString: strerror(error.number)))")
         }
+    }
+
+    /// `3 files skipped: not an accepted format (.pdf 2, .svg 1); --allow-format pdf --allow-format svg takes them`, once
+    /// at the end; nil for none.
+    package func takeNote() -> String? {
+        guard !wasStopped, !isNoted else { return nil }
+        isNoted = true
+        let skipped = walk.withLock { $0.skipped }.sorted { $0.key < $1.key }
+        guard !skipped.isEmpty else { return nil }
+        let options =
+            hasFormats
+            ? Set(skipped.compactMap { ImageName.formatOnRequest($0.key) }).sorted().map { "--allow-format \($0)" }
+            : skipped.map { "--glob '*.\($0.key)'" }
+        return "\(skipped.reduce(0) { $0 + $1.value }.counted("file")) skipped: not an accepted format "
+            + "(\(skipped.map { ".\($0.key) \($0.value)" }.joined(separator: ", "))); "
+            + "\(options.joined(separator: " ")) takes them"
     }
 
     /// The next item, or a directory that cannot be read; nil at the end.

@@ -27,14 +27,20 @@ struct DirectoryWalk: Sendable {
 
     private let root: OpenDirectory
     private let patterns: [String]
+    private let formats: [String]
     private var levels: [Level] = []
+    /// How many files were left out whose format is accepted on request, by their ending.
+    private(set) var skipped: [String: Int] = [:]
 
-    /// - Parameter patterns: of `fnmatch`: with a slash for the path below the directory, else for the name. Without any,
-    ///   files are taken whose names end as images of the formats accepted by default do.
+    /// - Parameters:
+    ///   - patterns: of `fnmatch`: with a slash for the path below the directory, else for the name. Without any, files
+    ///     are taken whose names end as images of the formats accepted by default do, or of `formats`.
+    ///   - formats: of `--allow-format`.
     /// - Throws: `StoreError` when the directory cannot be opened or read.
-    init(_ path: String, patterns: [String]) throws(StoreError) {
+    init(_ path: String, patterns: [String], formats: [String]) throws(StoreError) {
         root = try OpenDirectory(path)
         self.patterns = patterns
+        self.formats = formats
         levels = [try level([])]
     }
 
@@ -59,7 +65,7 @@ struct DirectoryWalk: Sendable {
         return found
     }
 
-    private func level(_ prefix: [UInt8]) throws(StoreError) -> Level {
+    private mutating func level(_ prefix: [UInt8]) throws(StoreError) -> Level {
         let entry = try root.entry(prefix.isEmpty ? Array(".".utf8) : prefix)
         var stream = try DirectoryStream(entry.open(O_DIRECTORY), String(decoding: prefix, as: UTF8.self))
         let directory = stream.descriptor
@@ -72,7 +78,7 @@ struct DirectoryWalk: Sendable {
     }
 
     /// Nil for what is left out.
-    private func name(_ pointer: UnsafePointer<CChar>, _ directory: Int32, _ prefix: [UInt8]) -> Name? {
+    private mutating func name(_ pointer: UnsafePointer<CChar>, _ directory: Int32, _ prefix: [UInt8]) -> Name? {
         var status = stat()
         guard fstatat(directory, pointer, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
         let bytes = Array(UnsafeRawBufferPointer(start: pointer, count: strlen(pointer)))
@@ -83,8 +89,14 @@ struct DirectoryWalk: Sendable {
         }
     }
 
-    private func accepts(_ name: [UInt8], _ prefix: [UInt8]) -> Bool {
-        guard !patterns.isEmpty else { return name.first != UInt8(ascii: ".") && ImageName.isImage(name) }
+    private mutating func accepts(_ name: [UInt8], _ prefix: [UInt8]) -> Bool {
+        guard !patterns.isEmpty else {
+            guard name.first != UInt8(ascii: "."), let ending = ImageName.ending(name) else { return false }
+            guard let format = ImageName.formatOnRequest(ending) else { return ImageName.isImage(name) }
+            if formats.contains(format) { return true }
+            skipped[ending, default: 0] += 1
+            return false
+        }
         return patterns.contains { pattern in
             let text = (pattern.utf8.contains(UInt8(ascii: "/")) ? prefix + name : name) + [0]
             return text.withUnsafeBytes { bytes in

@@ -1,12 +1,21 @@
 import Glibc
+import Prefetcher
 package import Terminal
 
 /// Operands that are paths where URLs are expected.
 package enum LocalPath {
-    /// - Throws: wrong usage for an operand without a scheme that exists as a file, begins as a path does, or is a pattern
-    ///   that the shell has left because no file matches it. Other operands are URLs, or failed items.
+    /// - Throws: wrong usage for the `file:` URL of a directory, and for an operand without a scheme that exists as a
+    ///   file, begins as a path does, or is a pattern that the shell has left because no file matches it. Other operands
+    ///   are URLs, or failed items.
     package static func refuse(_ operand: [UInt8], _ command: String) throws(CommandError) {
         let text = String(decoding: operand, as: UTF8.self)
+        if FileURL.isFile(text), let path = try? FileURL.path(text), isDirectory(String(decoding: path, as: UTF8.self))
+        {
+            let directory = ShellWord.quoted(String(decoding: path, as: UTF8.self))
+            throw .usage(
+                "\(command): '\(PrintableText.text(text))' is a directory; --from-directory "
+                    + "\(PrintableText.text(directory)) takes the images below it")
+        }
         guard !operand.isEmpty, text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:/) == nil else { return }
         let shown = PrintableText.text(text)
         if isDirectory(text) {

@@ -83,6 +83,33 @@ struct DirectoryListTests {
         #expect(given == ["a/c.tif", "a/z.png", "c.tif"].map { "file://\(root)/\($0)" })
     }
 
+    @Test func `files of formats that are accepted on request are counted, and taken where they are allowed`()
+        async throws
+    {
+        for name in ["a.jpg", "b.SVG", "c/d.pdf", "e.pdf", "notes.txt"] { try put(name.utf8) }
+        let counts = "larder: \(root): 3 files skipped: not an accepted format (.pdf 2, .svg 1); "
+        let queued = try await scene.larder("enqueue", "--dry-run", "--from-directory", root)
+        #expect(queued.errorText == counts + "--glob '*.pdf' --glob '*.svg' takes them\n")
+        let run = try await scene.larder("run", "--from-directory", root)
+        #expect(
+            run.errorText.contains(counts + "--allow-format pdf --allow-format svg takes them\n"), "\(run.errorText)")
+        // By their bytes they are JPEG files.
+        let open = try await scene.larder(
+            "run", "--json", "--from-directory", root, "--allow-format", "svg", "--allow-format", "pdf")
+        #expect(!open.errorText.contains("skipped"), "\(open.errorText)")
+        #expect(try RunLines(open).report.total == 4)
+    }
+
+    @Test func `a directory without images is wrong usage, and its URL says the option`() async throws {
+        let empty = try await scene.larder("run", "--from-directory", root)
+        #expect(empty.code == 2)
+        #expect(empty.errorText.contains("run: no images in \(root)"), "\(empty.errorText)")
+        let url = try await scene.larder("run", "file://\(root)")
+        #expect(url.code == 2)
+        #expect(url.errorText.contains("--from-directory \(root) takes"), "\(url.errorText)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.batch") == "0")
+    }
+
     @Test func `a worker with --allow-path loads what another command has enqueued`() async throws {
         try put("a.jpg".utf8)
         #expect(try await scene.larder("enqueue", "--batch", "b", "--from-directory", root).code == 0)

@@ -103,6 +103,12 @@ struct URLSource {
         places = (lists.map(Place.list) + directories.map(Place.directory))[...]
         try await openNext()
         ahead = try await next(EnqueueRequest.maxURLs)[...]
+        while ahead.isEmpty, directory != nil, !wasStopped, try await advance() {
+            ahead = try await next(EnqueueRequest.maxURLs)[...]
+        }
+        guard !ahead.isEmpty || directory == nil || wasStopped else {
+            throw .usage("\(command): no images in \(directories.joined(separator: ", "))")
+        }
     }
 
     init() {
@@ -142,7 +148,10 @@ struct URLSource {
         (reader, directory) = (nil, nil)
         guard case .list(let path) = place else {
             guard case .directory(let path) = place else { return }
-            directory = try await DirectoryReader(path, patterns: patterns) { stop.urgency != .none }
+            directory = try await DirectoryReader(
+                path, patterns: patterns,
+                formats: arguments?.has("allow-format") == true ? try arguments?.list("allow-format") : nil
+            ) { stop.urgency != .none }
             list = path
             return
         }
@@ -174,7 +183,10 @@ struct URLSource {
             for note in reader?.takeNotes() ?? [] {
                 Console.note("larder: \(list == "-" ? "standard input" : list ?? ""): \(note)")
             }
-            guard let result = read else { break }
+            guard let result = read else {
+                if let note = directory?.takeNote() { Console.note("larder: \(list ?? ""): \(note)") }
+                break
+            }
             switch result {
             case .success(var item):
                 item.list = list
