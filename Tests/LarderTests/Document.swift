@@ -51,7 +51,7 @@ struct Document {
         BEGIN
             PERFORM larder.complete_v1(w, json_agg(json_strip_nulls(json_build_object('job', c.job_id, 'claim', 1,
                 'result', CASE WHEN c.url = missing THEN 'failed' ELSE 'succeeded' END,
-                'domain', 'SDWebImageErrorDomain', 'code', 2001, 'http_status', 404, 'message', 'HTTP 404',
+                'domain', 'SDWebImageErrorDomain', 'code', 2001, 'http_status', 404, 'message', c.url || ': HTTP status 404',
                 'stored', CASE WHEN c.url = missing THEN NULL ELSE json_build_array(
                     json_build_object('key', c.url, 'path', format('default/%s.jpg', md5(c.url)), 'format', 'jpeg',
                         'width', 800, 'height', 600, 'bytes', 48213),
