@@ -64,7 +64,8 @@ BEGIN
                 WHERE j.id = wanted AND (state = 'crashed' OR j.cancelled_at IS NOT NULL OR j.is_revived);
                 PERFORM larder_data.make_ready(larder_data.take_from_state(ARRAY[wanted], '{scheduled,suspended}'));
             ELSIF state = 'cancelled' THEN
-                RAISE EXCEPTION 'job % is cancelled', wanted USING ERRCODE = 'LA007';
+                RAISE EXCEPTION 'job % is cancelled', wanted
+                    USING ERRCODE = 'LA007', HINT = 'enqueue its URL again';
             END IF;
             RETURN wanted;
         END IF;
@@ -78,7 +79,8 @@ BEGIN
             RAISE EXCEPTION 'job % %', wanted, CASE
                 WHEN ended.outcome = 'succeeded' THEN 'succeeded' WHEN ended.outcome = 'cancelled' THEN 'was cancelled'
                 WHEN ended.discarded_at IS NOT NULL THEN 'failed and was discarded'
-                ELSE 'failed after its batch was cancelled' END USING ERRCODE = 'LA007';
+                ELSE 'failed after its batch was cancelled' END
+                USING ERRCODE = 'LA007', HINT = 'enqueue its URL again';
         END IF;
         fresh := (larder_data.reopen(larder_data.lock_batch(ended.batch_id::text, '{cancelled}'), 1,
             (wanted, NULL, NULL, NULL, NULL, NULL)::larder_data.failure_filter)).job;

@@ -14,7 +14,8 @@ extension StoreError: EndsCommand {
     package var commandError: CommandError {
         let hint =
             code == .permission
-            ? "; run as the user of the cache, or share it by --group, --directory-mode 2775 and --file-mode 0664"
+            ? "; --cache or LARDER_HOME selects another place; --group, --directory-mode 2775 and --file-mode 0664 share the "
+                + "cache of another user"
             : ""
         return CommandError(.storeFailed, description + hint)
     }

@@ -49,7 +49,8 @@ package struct ListenAddress: Equatable {
         setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         guard bind(handle, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, Glibc.listen(handle, 64) == 0
         else {
-            let message = String(cString: strerror(errno))
+            let message =
+                String(cString: strerror(errno)) + (errno == EADDRINUSE ? "; --listen selects another address" : "")
             close(handle)
             throw failure(message)
         }

@@ -29,7 +29,8 @@ enum NamingOption {
         } catch {
             var question = ""
             if case .unknown(let word) = error {
-                question = NearestWord.question("{\(word)}", among: PathTemplate.placeholders.map { "{\($0)}" })
+                let near = NearestWord.to(word, among: PathTemplate.placeholders)
+                question = near.map { "; did you mean '{\($0)}'?" } ?? ""
             }
             throw .usage("--naming: \(error)\(question)")
         }

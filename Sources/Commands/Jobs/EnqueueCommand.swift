@@ -105,7 +105,7 @@ extension Command {
             title = "batch \(BatchProgress.title(name, batch))"
         }
         if let text = StoredRecipes.text(stream.differing) {
-            Console.note("larder: \(text); --remake makes them again")
+            Console.note("larder: \(text); the same larder enqueue with --remake makes them again")
         }
         let isGood = totals["blocked"] == nil && totals["invalid"] == nil && bad.count == 0
         if !json, !isGood || isDryRun || !arguments.flag(Quiet.name) {

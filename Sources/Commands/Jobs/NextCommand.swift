@@ -38,7 +38,9 @@ struct NextCommand {
         for option in arguments.given
         where names.contains(option.name) && !settings.replaces(option.name) && !flags.contains("--\(option.name)") {
             words.append("--\(option.name)")
-            if let value = option.value { words.append(shown(value)) }
+            guard let value = option.value else { continue }
+            let isCache = option.name == Settings.cacheOption.name
+            words.append(shown(isCache ? (try? Settings.cachePlace(value)) ?? value : value))
         }
         for option in settings.options(beyond: arguments) { words += ["--\(option.name)", shown(option.value)] }
         words += operands.map(shown)

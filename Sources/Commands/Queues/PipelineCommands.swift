@@ -72,7 +72,8 @@ extension Command {
         let recipes = try await StoredRecipes(of: pipeline.variants, in: queue)
         if let text = StoredRecipes.text(try await recipes.differing()) {
             Console.note(
-                "larder: \(text); larder enqueue --pipeline \(ShellWord.quoted(name)) --remake makes them again"
+                "larder: \(text); with their URLs in FILE, this makes them again: larder enqueue --from FILE --pipeline "
+                    + "\(ShellWord.quoted(name)) --remake"
             )
         }
         return .done

@@ -69,7 +69,7 @@ final class BodySink {
     func end(expected: Int64?) {
         guard failure == nil else { return }
         if case .unrecognised = verdict, received > 0 || !request.acceptsEmptyBody {
-            return fail(.badImageData, "the body is not an image (\(received) bytes)")
+            return fail(.badImageData, "the body is not an image")
         }
         if let progress = request.progress, let step = throttle.end(received: received, expected: expected) {
             progress(step)
@@ -142,7 +142,7 @@ final class BodySink {
     private func verdict(on bytes: UnsafeRawBufferPointer) -> PrefixVerdict {
         switch request.inspects(bytes) {
         case .unrecognised where bytes.count >= Self.recognisedBytes:
-            .refused(.badImageData, "the body is not an image of an accepted format")
+            .refused(.badImageData, "the body is not an image")
         case .undecided where bytes.count >= inspectedBytes: .accepted
         case let verdict: verdict
         }

@@ -59,7 +59,7 @@ struct FileCopy: Sendable {
     private func inspect(_ piece: UnsafeRawBufferPointer) throws(FetchError) {
         switch inspects(UnsafeRawBufferPointer(rebasing: piece.prefix(64 << 10))) {
         case .accepted, .undecided: break
-        case .unrecognised: throw FetchError(.badImageData, "\(url): is not an image of an accepted format")
+        case .unrecognised: throw FetchError(.badImageData, "\(url): the body is not an image")
         case .refused(let code, let message, let needs): throw FetchError(code, "\(url): \(message)").needing(needs)
         }
     }

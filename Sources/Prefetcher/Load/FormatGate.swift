@@ -32,7 +32,7 @@ package struct FormatGate: Sendable {
         if format == nil && first.count < ImageFormat.recognisedBytes { return .unrecognised }
         // A coder's signature may follow, and would have precedence.
         if first.count < limits.coderBytes { return .undecided }
-        guard let format else { return .refused(.badImageData, "the body is not an image of an accepted format") }
+        guard let format else { return .refused(.badImageData, "the body is not an image") }
         do throws(TranscodeError) { try limits.check(format) } catch {
             return .refused(.badImageData, error.message, needs: error.needs)
         }
