@@ -55,7 +55,7 @@ enum ProgressText {
         if progress.cancelled > 0 { line.notes.append("\(progress.cancelled) cancelled") }
         guard !progress.isOver, let rate, rate > 0 else { return line }
         line.rate = rate
-        if progress.state != .paused { line.secondsLeft = Int(Double(progress.open) / rate) }
+        if progress.state != .paused, progress.open > 0 { line.secondsLeft = Int(Double(progress.open) / rate) }
         return line
     }
 

@@ -1,6 +1,8 @@
 import CommandLine
+import Glibc
 import ImageModel
 import JobQueue
+import ObjectStore
 import Reports
 import Terminal
 import Transcoder
@@ -99,7 +101,14 @@ extension Command {
     private static func writeFiles(
         _ source: ReportSource, _ format: ReportFormat, _ output: ReportOutput, below root: String
     ) async throws {
+        var isFirst = !BucketAddress.isBucket(root)
         try await source.forEachRecord { _, record in
+            if isFirst, let path = record.stored.compactMap(\.path).first {
+                isFirst = false
+                if access("\(root)/\(path)", F_OK) != 0 {
+                    Console.note("larder: \(root) lacks the files; --cache selects the cache that the workers filled")
+                }
+            }
             if format == .json {
                 try output.write(try JSONLine.text(JobLine(record, below: root)) + "\n")
             } else {
