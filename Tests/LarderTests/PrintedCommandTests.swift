@@ -158,7 +158,9 @@ struct PrintedCommandTests {
         #expect(try scene.bytes(path) == made, "the key is the same, and so is the file")
         let enqueued = try await scene.larder("enqueue", "--dry-run", "--variant", card(20), url)
         #expect(
-            enqueued.errorText.contains("1 variant differs from its stored recipe; --remake"), "\(enqueued.errorText)")
+            enqueued.errorText.contains(
+                "1 variant differs from its stored recipe; the same larder enqueue with --remake"),
+            "\(enqueued.errorText)")
 
         let again = try await scene.shell(printed)
         #expect(again.code == 0, "\(printed)\n\(again.errorText)")
