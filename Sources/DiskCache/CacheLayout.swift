@@ -1,19 +1,19 @@
 /// The paths of a cache in a directory. No function accesses a file.
 ///
 /// Images are in one flat directory; everything else in it and in the root has a hidden name.
-public struct CacheLayout: Sendable {
+package struct CacheLayout: Sendable {
     /// The cache root, as given.
-    public let root: String
+    package let root: String
     /// Distinguishes several caches in one root; the directory's name by SDWebImage's naming.
-    public let namespace: String
+    package let namespace: String
     /// Derives file names from cache keys.
-    public let naming: any CacheNaming
+    package let naming: any CacheNaming
 
     /// - Parameters:
     ///   - namespace: one visible path component; `default`, the default, is SDWebImage's shared cache.
     ///   - naming: SDWebImage's by default.
     /// - Throws: `StoreError.invalidName` when `root` is empty, or `namespace` is not one component or is hidden.
-    public init(
+    package init(
         root: String, namespace: String = "default", naming: any CacheNaming = .sdWebImage
     ) throws(StoreError) {
         guard !root.isEmpty, !root.utf8.contains(0) else {
@@ -26,10 +26,10 @@ public struct CacheLayout: Sendable {
     }
 
     /// The path of the directory that holds the images.
-    public var directory: String { root + "/" + naming.directory(of: namespace) }
+    package var directory: String { root + "/" + naming.directory(of: namespace) }
 
     /// The path of the key's file.
-    public func path(of key: CacheKey) -> String { path(named: naming.fileName(of: key)) }
+    package func path(of key: CacheKey) -> String { path(named: naming.fileName(of: key)) }
 
     func path(named name: String) -> String { directory + "/" + name }
 }

@@ -2,19 +2,19 @@
 ///
 /// A damaged file fails alone. A full disk or a missing bucket ends the copy at once. A refusal, or a server that does
 /// not respond, may concern one file or all of them: many in a row end the copy.
-public struct CopyFailures: Sendable {
+package struct CopyFailures: Sendable {
     /// How many failures in a row, of those that may concern every file, end a copy.
-    public static let limit = 100
+    package static let limit = 100
 
     private var row = 0
 
     /// No failure so far.
-    public init() {}
+    package init() {}
 
     /// Counts a file.
     ///
     /// - Throws: its `StoreError` when that ends the copy.
-    public mutating func add(_ result: Result<StoreCopy.Outcome, StoreError>) throws(StoreError) {
+    package mutating func add(_ result: Result<StoreCopy.Outcome, StoreError>) throws(StoreError) {
         switch result {
         // No store was asked.
         case .success(.stray): return

@@ -8,7 +8,7 @@ import Glibc
 /// there, every failure is reported.
 public struct DirectoryStore: ImageStore {
     /// The paths of the files.
-    public let layout: CacheLayout
+    package let layout: CacheLayout
     /// How much of a committed file survives a power failure.
     public let durability: Durability
     /// Read-only stores that `open` searches for images that this one does not have: SDWebImage's additional cache
@@ -19,7 +19,7 @@ public struct DirectoryStore: ImageStore {
     let permissions: FilePermissions
 
     /// Accesses a cache without creating its directories, its id or an open marker.
-    public init(_ layout: CacheLayout) {
+    package init(_ layout: CacheLayout) {
         self.layout = layout
         durability = .data
         fallbacks = []

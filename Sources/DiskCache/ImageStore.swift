@@ -26,8 +26,11 @@ public protocol ImageStore: Sendable {
 
     /// Makes a completely written file visible as `name`, in place of an earlier one.
     ///
-    /// - Parameter isPermitted: called once the bytes are durable, directly before the file becomes visible. A worker
-    ///   that has lost its lease returns false here, and nothing is published.
+    /// - Parameters:
+    ///   - file: one of `begin()`.
+    ///   - name: its path below the cache's root.
+    ///   - isPermitted: called once the bytes are durable, directly before the file becomes visible. A worker that has
+    ///     lost its lease returns false here, and nothing is published.
     /// - Returns: what `isPermitted` returned.
     /// - Throws: `StoreError`, `missing` for a file that was committed before. The name then has its earlier file, or,
     ///   when only the sync of the directory failed, the new one.
@@ -41,7 +44,9 @@ public protocol ImageStore: Sendable {
 
     /// The size of a file in bytes; nil when it does not exist. A store on another host does not transfer the file.
     ///
-    /// - Parameter isUse: whether its access time is set to now.
+    /// - Parameters:
+    ///   - name: its path below the cache's root.
+    ///   - isUse: whether its access time is set to now.
     func size(named name: String, isUse: Bool) throws(StoreError) -> Int?
 
     /// SHA-256 of a file, 64 hexadecimal digits, as the store recorded it, else of its bytes; nil when it does not exist.
@@ -52,7 +57,9 @@ public protocol ImageStore: Sendable {
 
     /// Calls `body` with every file, in no order, until it returns false.
     ///
-    /// - Parameter hidden: whether hidden files and directories are included, in stores that have them.
+    /// - Parameters:
+    ///   - hidden: whether hidden files and directories are included, in stores that have them.
+    ///   - body: returns whether the list goes on.
     /// - Throws: `StoreError`, `missing` when the cache does not exist; what `body` throws.
     func list(hidden: Bool, _ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError)
 
@@ -69,6 +76,7 @@ public protocol ImageStore: Sendable {
     /// Deletes the files that `policy` selects.
     ///
     /// - Parameters:
+    ///   - policy: the maximum age and size.
     ///   - now: the time from which ages are counted.
     ///   - isDryRun: deletes nothing.
     ///   - deleted: called for each file that was, or would be, deleted.

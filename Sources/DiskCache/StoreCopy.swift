@@ -1,8 +1,8 @@
 /// Copies files from one store into another, under the same names. A file that is there with the same bytes is skipped,
 /// so that a copy that was interrupted can be run again.
-public struct StoreCopy: Sendable {
+package struct StoreCopy: Sendable {
     /// What was done with a file.
-    public enum Outcome: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         /// Stored in the destination.
         case copied
         /// The destination has the same bytes.
@@ -22,7 +22,7 @@ public struct StoreCopy: Sendable {
     private let replaces: Bool
 
     /// - Parameter replaces: whether files with other bytes are replaced; false by default, because they may be newer.
-    public init(from source: any ImageStore, to destination: any ImageStore, replacing replaces: Bool = false) {
+    package init(from source: any ImageStore, to destination: any ImageStore, replacing replaces: Bool = false) {
         self.source = source
         self.destination = destination
         self.replaces = replaces
@@ -31,7 +31,7 @@ public struct StoreCopy: Sendable {
     /// Copies one file with its extended data and validators. Blocks.
     ///
     /// - Parameter size: in bytes, as the source lists it.
-    public func copy(_ name: String, size: Int) throws(StoreError) -> Outcome {
+    package func copy(_ name: String, size: Int) throws(StoreError) -> Outcome {
         // A bucket may list any name: `../x` would leave the directory of the destination.
         let naming = destination.naming
         guard naming.mayShareNames || name.isVisibleFileName, naming.isFileName(name) else { return .stray }

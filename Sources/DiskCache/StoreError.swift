@@ -63,6 +63,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A failure without a system call.
     ///
     /// - Parameters:
+    ///   - code: the kind of failure.
     ///   - operation: what failed, as the words after "cannot": `upload`.
     ///   - path: the file, also one of another host.
     ///   - cause: why, in words; nil by default.

@@ -2,9 +2,9 @@ private import Glibc
 internal import JobQueue
 
 /// Why the embedded cluster could not be created, started, queried or stopped.
-public enum ClusterError: Error, Sendable, Equatable {
+package enum ClusterError: Error, Sendable, Equatable {
     /// The step in which a command of the server failed.
-    public enum Step: String, Sendable {
+    package enum Step: String, Sendable {
         case create, configure, start, stop, upgrade
     }
 
@@ -36,7 +36,7 @@ public enum ClusterError: Error, Sendable, Equatable {
 
 extension ClusterError: CustomStringConvertible {
     /// One line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .serverMissing(let package, let searched):
             "no Postgres server binaries in \(searched.joined(separator: ", ")); install the Debian package \(package)"

@@ -1,7 +1,7 @@
 /// The status of an embedded cluster.
-public struct ClusterStatus: Sendable, Equatable {
+package struct ClusterStatus: Sendable, Equatable {
     /// Whether the cluster exists and its server runs.
-    public enum State: Sendable, Equatable {
+    package enum State: Sendable, Equatable {
         case notCreated
         case stopped
         /// `pid` is the process id of the postmaster.
@@ -9,13 +9,13 @@ public struct ClusterStatus: Sendable, Equatable {
     }
 
     /// Whether the cluster exists and its server runs.
-    public let state: State
+    package let state: State
     /// The directory of the cluster, also before it is created.
-    public let directory: String
+    package let directory: String
     /// The directory of its socket.
-    public let socketDirectory: String
+    package let socketDirectory: String
     /// The full version (`15.8 (Debian …)`) of a running server, the major version of a stopped one.
-    public let serverVersion: String?
+    package let serverVersion: String?
     /// Why `directory` is not in the home, one line; nil when it is.
-    public let moved: String?
+    package let moved: String?
 }

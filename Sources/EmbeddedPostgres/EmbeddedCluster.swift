@@ -6,14 +6,14 @@ internal import Concurrency
 /// its owner and root can connect: by the permissions of its directory, and by peer authentication. For root the server
 /// runs as the user `postgres`; if that user cannot enter the home, the cluster is under `/var/lib/larder/clusters`.
 /// The permissions of existing directories are never changed.
-public struct EmbeddedCluster: Sendable {
+package struct EmbeddedCluster: Sendable {
     /// The directory and the binaries of a cluster.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The cluster is in `postgres` in this directory, which is created if it is missing. No default.
-        public var home: String
+        package var home: String
         /// Directories, separated by colons, for `initdb`, `pg_ctl` and `postgres` if no Debian package has them.
         /// `/usr/local/pgsql/bin:/usr/local/bin:/usr/bin` by default.
-        public var searchPath = "/usr/local/pgsql/bin:/usr/local/bin:/usr/bin"
+        package var searchPath = "/usr/local/pgsql/bin:/usr/local/bin:/usr/bin"
         /// Debian's directory of servers, one directory per major version. `/usr/lib/postgresql` by default.
         package var packaged = "/usr/lib/postgresql"
         /// The directory for root's clusters that cannot be in their home. `/var/lib/larder/clusters` by default.
@@ -22,17 +22,17 @@ public struct EmbeddedCluster: Sendable {
         package var disposable = false
 
         /// The defaults.
-        public init(home: String) { self.home = home }
+        package init(home: String) { self.home = home }
     }
 
     private let site: ClusterSite
     private let pool = ThreadPool(name: "larder-cluster", threads: 1)
 
     /// The cluster of `home` with the default configuration.
-    public init(home: String) { self.init(Configuration(home: home)) }
+    package init(home: String) { self.init(Configuration(home: home)) }
 
     /// Creates and starts nothing.
-    public init(_ configuration: Configuration) { site = ClusterSite(configuration) }
+    package init(_ configuration: Configuration) { site = ClusterSite(configuration) }
 
     /// Creates the cluster and the database `larder` and starts the server, if necessary; returns the URL.
     ///
@@ -40,7 +40,7 @@ public struct EmbeddedCluster: Sendable {
     /// others wait, at most five minutes. The incomplete work of a killed command is repeated.
     ///
     /// - Parameter willCreate: called with the directory before the cluster is created, which takes seconds.
-    public func start(
+    package func start(
         willCreate: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws(ClusterError) -> String {
         try await located { (place) throws(ClusterError) in
@@ -53,12 +53,12 @@ public struct EmbeddedCluster: Sendable {
     ///
     /// - Returns: whether this call started it.
     @discardableResult
-    public func restartIfKilled() async throws(ClusterError) -> Bool {
+    package func restartIfKilled() async throws(ClusterError) -> Bool {
         try await located { (place) throws(ClusterError) in try place.restartIfKilled() }
     }
 
     /// Stops the server, if it is running, and ends its sessions.
-    public func stop() async throws(ClusterError) {
+    package func stop() async throws(ClusterError) {
         try await located { (place) throws(ClusterError) in try place.stop() }
     }
 
@@ -68,12 +68,12 @@ public struct EmbeddedCluster: Sendable {
     /// interrupted upgrade is repeated or finished by the next start.
     ///
     /// - Returns: nil when the data directory has the newest installed version.
-    public func upgrade() async throws(ClusterError) -> ClusterUpgrade? {
+    package func upgrade() async throws(ClusterError) -> ClusterUpgrade? {
         try await located { (place) throws(ClusterError) in try place.upgrade() }
     }
 
     /// The status; creates and starts nothing.
-    public func status() async throws(ClusterError) -> ClusterStatus {
+    package func status() async throws(ClusterError) -> ClusterStatus {
         try await located { (place) throws(ClusterError) in try place.status() }
     }
 
@@ -83,7 +83,7 @@ public struct EmbeddedCluster: Sendable {
     }
 
     /// The URL, whether or not the server is running: `postgresql:///larder?host=…&port=5432&user=larder&…`.
-    public func url() async throws(ClusterError) -> String { try await located { $0.url } }
+    package func url() async throws(ClusterError) -> String { try await located { $0.url } }
 
     private func located<Value: Sendable>(
         _ body: @escaping @Sendable (ClusterPlace) throws(ClusterError) -> Value

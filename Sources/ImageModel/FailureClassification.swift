@@ -3,27 +3,27 @@
 /// `all` holds the rows that the database's table `larder_data.retry_rule` starts with, and a test compares the two. A
 /// queue's jobs follow the database, where an operator may change or add rows; this copy is for use without one.
 /// Source: SDWebImage 5.21.5, `SDWebImageDownloader.shouldBlockFailedURLWithURL:error:`, where it has a rule.
-public struct FailureClassification: Sendable, Hashable {
+package struct FailureClassification: Sendable, Hashable {
     /// The error domain.
-    public let domain: String
+    package let domain: String
     /// The code; nil is every code of the domain without a row of its own.
-    public let code: Int?
+    package let code: Int?
     /// The HTTP status; nil is every status without a row of its own.
-    public let httpStatus: Int?
+    package let httpStatus: Int?
     /// Whether another attempt follows while attempts are left.
-    public let isRetried: Bool
+    package let isRetried: Bool
     /// Whether the final failure puts the URL on the blocklist.
-    public let blocks: Bool
+    package let blocks: Bool
     /// How long the first block lasts, 24 hours or 30 days; each further one lasts twice as long, 30 days at most.
-    public let blockDuration: Duration
+    package let blockDuration: Duration
     /// Whether the failure counts towards the origin's breaker.
-    public let countsForOrigin: Bool
+    package let countsForOrigin: Bool
     /// The code that a second such failure of one job gets, which is final; nil when it keeps its own.
-    public let secondCode: Int?
+    package let secondCode: Int?
 
     /// The classification of a failure: the row for its status, else for its code, else for its domain. A failure of an
     /// unknown domain is final and has no consequences.
-    public static func of(domain: String, code: Int, httpStatus: Int? = nil) -> FailureClassification {
+    package static func of(domain: String, code: Int, httpStatus: Int? = nil) -> FailureClassification {
         let rows = all.filter {
             $0.domain == domain && ($0.code ?? code) == code && ($0.httpStatus == nil || $0.httpStatus == httpStatus)
         }
@@ -32,7 +32,7 @@ public struct FailureClassification: Sendable, Hashable {
     }
 
     /// The classification of a failure without its HTTP status, which decides about retries and origins only.
-    public static func of(_ failure: FailureReason) -> FailureClassification {
+    package static func of(_ failure: FailureReason) -> FailureClassification {
         of(domain: failure.domain, code: failure.code)
     }
 
@@ -63,7 +63,7 @@ public struct FailureClassification: Sendable, Hashable {
     }
 
     /// Every row.
-    public static let all: [FailureClassification] = webImage + transport + larder
+    package static let all: [FailureClassification] = webImage + transport + larder
 
     private static let webImage = [
         FailureClassification(otherCodesOf: FailureCode.Domain.webImage),

@@ -15,7 +15,7 @@ public struct FailureReason: Error, Equatable, Codable {
 
     /// The worker's settings because of which the image failed, with the values that it needs; empty for every other
     /// failure. Not part of the JSON form.
-    public var needs: [RequiredSetting] = []
+    package var needs: [RequiredSetting] = []
 
     private enum CodingKeys: String, CodingKey { case domain, code, message }
 

@@ -1,22 +1,22 @@
 /// What an image looks like in a few bytes: for placeholders, and to find the same image again.
-public struct ImageDigest: Sendable, Hashable, Codable {
+package struct ImageDigest: Sendable, Hashable, Codable {
     /// A ThumbHash, https://evanw.github.io/thumbhash/, in base 64.
-    public var thumbHash: String
+    package var thumbHash: String
     /// A BlurHash, https://blurha.sh, of 4 × 3 frequencies or, where the image is higher than wide, 3 × 4; on white.
-    public var blurHash: String
+    package var blurHash: String
     /// The mean of all pixels, `#aarrggbb` with straight alpha.
-    public var averageColor: String
+    package var averageColor: String
     /// The mean of the most frequent colours, `#aarrggbb`; opaque.
-    public var dominantColor: String
+    package var dominantColor: String
     /// 64 bits in 16 hexadecimal digits, from the lowest frequencies; similar images differ in few of them.
-    public var perceptualHash: String
+    package var perceptualHash: String
     /// Whether the image has an alpha channel.
-    public var hasAlpha: Bool
+    package var hasAlpha: Bool
     /// Frames; 1 for a still.
-    public var frames: Int
+    package var frames: Int
 
     /// Creates a digest from its parts.
-    public init(
+    package init(
         thumbHash: String, blurHash: String, averageColor: String, dominantColor: String, perceptualHash: String,
         hasAlpha: Bool, frames: Int
     ) {

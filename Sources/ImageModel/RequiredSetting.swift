@@ -1,7 +1,7 @@
 /// A setting of a worker with the value that an image needs and the worker does not have.
 ///
 /// A failure that has one says nothing about the URL: a worker with other settings may succeed.
-public enum RequiredSetting: Sendable, Hashable, Codable {
+package enum RequiredSetting: Sendable, Hashable, Codable {
     /// A range of addresses, in CIDR notation, that the policy refuses.
     case address(String)
     /// A bucket that is not open, as its URL.
@@ -30,11 +30,11 @@ public enum RequiredSetting: Sendable, Hashable, Codable {
     case time(Int)
 
     /// An option of the command line and a value.
-    public struct Option: Sendable, Hashable {
+    package struct Option: Sendable, Hashable {
         /// Without the hyphens.
-        public let name: String
+        package let name: String
         /// As a user types it, unquoted.
-        public let value: String
+        package let value: String
 
         init(_ name: String, _ value: String) {
             self.name = name
@@ -43,7 +43,7 @@ public enum RequiredSetting: Sendable, Hashable, Codable {
     }
 
     /// The options that give a worker the setting.
-    public var options: [Option] {
+    package var options: [Option] {
         switch self {
         case .address(let range): [Option("allow-address", range)]
         case .bucket(let url): [Option("allow-bucket", url)]
@@ -71,7 +71,7 @@ public enum RequiredSetting: Sendable, Hashable, Codable {
     }
 
     /// `; --allow-port 8000 --allow-address 127.0.0.0/8 accepts it`, to follow a message; empty without settings.
-    public static func hint(_ settings: [RequiredSetting]) -> String {
+    package static func hint(_ settings: [RequiredSetting]) -> String {
         let options = settings.map(\.withoutDirectory).flatMap(\.options).map { "--\($0.name) \($0.value)" }
         return options.isEmpty ? "" : "; \(options.joined(separator: " ")) accepts it"
     }

@@ -19,7 +19,7 @@ public struct StoredFile: Sendable, Equatable, Codable {
     /// The origin's `X-Robots-Tag` and `robots.txt` rules for the original, where there are any.
     public var robots: String?
     /// The digest of the original where it was decoded.
-    public var digest: ImageDigest?
+    package var digest: ImageDigest?
     /// The requested format, where another was written.
     public var replaced: String?
     /// True where no quality keeps the limit on bytes.

@@ -1,26 +1,26 @@
-public import ImageModel
+package import ImageModel
 
 /// The results of the codec tests that a child ran on this machine.
-public struct CodecReport: Sendable, Hashable, Codable {
+package struct CodecReport: Sendable, Hashable, Codable {
     /// libvips' version, `8.14.1`.
-    public let libvips: String
+    package let libvips: String
     /// The accepted formats that can be read.
-    public let readable: [ImageFormat]
+    package let readable: [ImageFormat]
     /// The formats that could be read if they were accepted.
-    public let optional: [ImageFormat]
+    package let optional: [ImageFormat]
     /// The formats that this machine can write.
-    public let writable: [ImageFormat]
+    package let writable: [ImageFormat]
     /// The formats that a variant can name and that this machine cannot write.
-    public var missingEncoders: [ImageFormat] { ImageFormat.outputs.filter { !writable.contains($0) } }
+    package var missingEncoders: [ImageFormat] { ImageFormat.outputs.filter { !writable.contains($0) } }
     /// Whether outputs are free of metadata, by format name.
-    public let strips: [String: Bool]
+    package let strips: [String: Bool]
     /// Whether a truncated file is refused, by format name.
-    public let refusesTruncated: [String: Bool]
+    package let refusesTruncated: [String: Bool]
     /// What the kernel denies a child.
-    public var sandboxLevel = SandboxLevel.limitsOnly
+    package var sandboxLevel = SandboxLevel.limitsOnly
     /// The restrictions of a child by name, true when an attempt to break one was denied: `no network`, `no files`, `no
     /// programs`, `no processes`, `memory limit`.
-    public var sandbox: [String: Bool] = [:]
+    package var sandbox: [String: Bool] = [:]
 
     package init(
         libvips: String, readable: [ImageFormat], optional: [ImageFormat], writable: [ImageFormat],

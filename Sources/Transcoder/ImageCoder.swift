@@ -67,6 +67,8 @@ public struct ImageCoder: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - name: up to 32 lower-case letters, digits and hyphens, and not the name of a format that Larder knows.
     ///   - mediaType: such as `video/mp4`; `application/octet-stream` by default.
+    ///   - signatures: a file that has one of them is this coder's.
+    ///   - command: an absolute path and its arguments.
     ///   - paths: none by default.
     /// - Throws: `VariantError` with the field for a value that cannot be used.
     public init(

@@ -1,56 +1,56 @@
-public import ImageModel
+package import ImageModel
 
 /// A plan as `larder transform --explain` prints it: the steps of each variant, and the estimated cost.
-public struct PlanSummary: Sendable, Hashable, Codable {
+package struct PlanSummary: Sendable, Hashable, Codable {
     /// One variant of the plan.
-    public struct Variant: Sendable, Hashable, Codable {
+    package struct Variant: Sendable, Hashable, Codable {
         /// The variant's name.
-        public let name: String
+        package let name: String
         /// The source of its pixels: `decoded image`, `own profile`, the name of another variant in quotes, or `copy`
         /// of the original's bytes.
-        public let from: String
+        package let from: String
         /// The steps, one text each.
-        public var steps: [String] = []
+        package var steps: [String] = []
         /// The size written, in pixels; nil when nothing is written. With a trim the most that it can be.
-        public var width, height: Int?
+        package var width, height: Int?
         /// Whether a border is cut, whose width only the pixels show.
-        public var trims = false
+        package var trims = false
         /// The format written; nil where it is chosen among `formats`.
-        public var format: ImageFormat?
+        package var format: ImageFormat?
         /// The formats of which the smallest file is written; nil where there is one.
-        public var formats: [ImageFormat]?
+        package var formats: [ImageFormat]?
         /// The requested format, when another is written.
-        public var replaced: ImageFormat?
+        package var replaced: ImageFormat?
         /// 0…100, for formats that have one; the highest when there is a limit on bytes.
-        public var quality: Int?
+        package var quality: Int?
         /// The structural similarity that the lowest possible quality is to have.
-        public var ssim: Double?
+        package var ssim: Double?
         /// The settings of the encoder, `effort=6,lossless=true`; nil for its usual ones.
-        public var encode: String?
+        package var encode: String?
         /// The variant that has the same bytes.
-        public var sameBytesAs: String?
+        package var sameBytesAs: String?
         /// The reason why it cannot be made.
-        public var error: String?
+        package var error: String?
 
         package init(name: String, from: String) { (self.name, self.from) = (name, from) }
     }
 
     /// The decoder of the pixels: `libvips`, or `planes`, which is faster.
-    public let path: String
+    package let path: String
     /// The header of the original.
-    public let source: SourceHeader
+    package let source: SourceHeader
     /// libjpeg's shrink factor while it decodes: 1, 2, 4 or 8.
-    public let shrink: Int
+    package let shrink: Int
     /// The size held in memory, as stored.
-    public let decodedWidth, decodedHeight: Int
+    package let decodedWidth, decodedHeight: Int
     /// Frames decoded.
-    public let frames: Int
+    package let frames: Int
     /// The variants, in their order.
-    public let variants: [Variant]
+    package let variants: [Variant]
     /// The memory it takes beyond an idle child's, in bytes; estimated.
-    public let memoryBytes: Int
+    package let memoryBytes: Int
     /// The processor time in milliseconds, estimated from measurements on one machine: for comparing plans.
-    public let milliseconds: Double
+    package let milliseconds: Double
 
     package init(
         path: String, source: SourceHeader, shrink: Int, decodedWidth: Int, decodedHeight: Int, frames: Int,
@@ -62,7 +62,7 @@ public struct PlanSummary: Sendable, Hashable, Codable {
     }
 
     /// The summary as lines of text.
-    public var lines: [String] {
+    package var lines: [String] {
         let shrinking = shrink > 1 ? ", shrunk to 1/\(shrink) while decoding" : ""
         let count = frames > 1 ? ", \(frames) frames" : ""
         let estimate = "about \(Int(milliseconds.rounded())) ms of processor time, \(memoryBytes >> 20) MiB"

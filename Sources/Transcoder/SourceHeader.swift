@@ -1,29 +1,29 @@
-public import ImageModel
+package import ImageModel
 
 /// The facts about an image that are read before its pixels are decoded.
-public struct SourceHeader: Sendable, Hashable, Codable {
+package struct SourceHeader: Sendable, Hashable, Codable {
     /// The format, by its signature; PNG for the picture of a coder.
-    public var format: ImageFormat
+    package var format: ImageFormat
     /// The name of the coder that made the picture; nil for an image in a format that Larder reads.
-    public var coder: String?
+    package var coder: String?
     /// The size of one frame in pixels as stored, before orientation.
-    public var width, height: Int
+    package var width, height: Int
     /// Frames; 1 for a still.
-    public var frames: Int
+    package var frames: Int
     /// EXIF orientation, 1…8; 1 when there is none.
-    public var orientation: Int
+    package var orientation: Int
     /// Whether the image has an alpha channel.
-    public var hasAlpha: Bool
+    package var hasAlpha: Bool
     /// Whether decoding holds the whole image in memory: progressive JPEG, interlaced PNG.
-    public var isInterlaced: Bool
+    package var isInterlaced: Bool
 
     /// How often an animation plays, 0 for ever; undefined for a still. 1 for a GIF without the block.
-    public var loopCount = 0
+    package var loopCount = 0
     /// How long each frame of an animation shows; 100 when the file has less than 11, as in SDWebImage. Empty with more
     /// than `frameLimit` frames.
-    public var frameMilliseconds: [Int] = []
+    package var frameMilliseconds: [Int] = []
     /// Whether the colours are RGB of an embedded profile that is not sRGB.
-    public var hasOwnProfile = false
+    package var hasOwnProfile = false
 
     /// Whether a GIF has the block with its loop count.
     package var hasLoopBlock = false
@@ -46,13 +46,13 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     }
 
     /// The most frames that a variant can have: 10,000. A child's message has no room for the times of many more.
-    public static let frameLimit = 10_000
+    package static let frameLimit = 10_000
 
     /// The name of the original's format.
-    public var formatName: String { coder ?? format.name }
+    package var formatName: String { coder ?? format.name }
 
     /// Whether there is more than one frame.
-    public var isAnimated: Bool { frames > 1 }
+    package var isAnimated: Bool { frames > 1 }
 
     /// Whether a variant can have all frames.
     package var hasReadableFrames: Bool {
@@ -61,8 +61,8 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     }
 
     /// The size after orientation.
-    public var uprightSize: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
+    package var uprightSize: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
 
     /// The size as stored.
-    public var storedSize: PixelSize { PixelSize(width: width, height: height) }
+    package var storedSize: PixelSize { PixelSize(width: width, height: height) }
 }

@@ -39,7 +39,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// Checks a header.
     ///
     /// - Throws: `TranscodeError` 1001 (format), 202, 203 or 204.
-    public func check(_ header: SourceHeader) throws(TranscodeError) {
+    package func check(_ header: SourceHeader) throws(TranscodeError) {
         try check(header.format)
         let needs = needs(of: header)
         let edge = max(header.width, header.height)

@@ -3,11 +3,11 @@ public import ImageModel
 /// The result of one request.
 public struct TranscodeReport: Sendable, Hashable {
     /// The header of the original.
-    public let source: SourceHeader
+    package let source: SourceHeader
     /// One result per variant, in the request's order.
     public let variants: [Result<TranscodedVariant, TranscodeError>]
     /// Nil when the request has `wantsDigest` false.
-    public let digest: ImageDigest?
+    package let digest: ImageDigest?
     /// The child's processor time for the request.
     public let processorTime: Duration
     /// The most memory that the child has held since it started, in bytes.

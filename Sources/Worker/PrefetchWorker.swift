@@ -1,49 +1,49 @@
 internal import Concurrency
-public import DiskCache
+package import DiskCache
 package import Downloader
-public import JobQueue
-public import Prefetcher
+package import JobQueue
+package import Prefetcher
 
 /// A worker: claims jobs, loads each with the loader, completes them in batches, and extends its lease meanwhile.
 ///
 /// When `run` returns, nothing that it started runs any more and no job is left half-claimed.
-public struct PrefetchWorker: Sendable {
+package struct PrefetchWorker: Sendable {
     /// The settings of a worker.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The worker's name in views and logs, and its slots: the number of jobs that it holds at once.
-        public var description: WorkerDescription
+        package var description: WorkerDescription
         /// The queue to claim from, `default` by default; ignored by a worker that ends with a batch.
-        public var queue = "default"
+        package var queue = "default"
         /// When the worker ends by itself, `.stopped` by default.
-        public var end = End.stopped
+        package var end = End.stopped
         /// Whether a worker that ends as `.drained` leaves the queue to another one that drains it into the same cache on
         /// the same host; false by default. `Summary.other` is then that worker.
-        public var yields = false
+        package var yields = false
         /// The time after which claiming ends; nil by default, for no limit.
-        public var runtime: Duration?
+        package var runtime: Duration?
         /// How long attempts may run after claiming has ended, 20 s by default.
-        public var grace = Duration.seconds(20)
+        package var grace = Duration.seconds(20)
         /// How long after the grace time, or after an urgent shutdown, the database may take for the last statements.
         var lastStatements = Duration.seconds(5)
         /// The cache that the worker expires every hour and at its end, with its policy; none by default.
-        public var expiry: (store: any ImageStore, policy: ExpiryPolicy)?
+        package var expiry: (store: any ImageStore, policy: ExpiryPolicy)?
         /// The signing key of webhooks and what posts them; none by default, then the worker posts no webhooks.
         package var webhooks: (downloader: ImageDownloader, key: [UInt8])?
         /// Whether reports have the steps of loads and the traces of joined items, for which the worker asks the
         /// database before each completion; false by default.
         package var recordsTraces = false
         /// Further services, none by default.
-        public var services: [any WorkerService] = []
+        package var services: [any WorkerService] = []
         /// The loader's limits, by which its failures block URLs for workers with the same or lower ones. None by
         /// default: every such block applies.
-        public var limits: WorkerLimits?
+        package var limits: WorkerLimits?
         /// Shows when the claim loop last went round.
-        public var claimClock = ClaimClock()
+        package var claimClock = ClaimClock()
         /// The limiter of the loader's downloads; its origin states are exchanged with other workers. None by default.
         package var origins: OriginLimiter?
 
         /// The default settings.
-        public init(_ description: WorkerDescription) { self.description = description }
+        package init(_ description: WorkerDescription) { self.description = description }
 
         /// Where jobs are claimed from.
         var source: ClaimSource {
@@ -52,7 +52,7 @@ public struct PrefetchWorker: Sendable {
     }
 
     /// When a worker ends by itself.
-    public enum End: Sendable, Equatable {
+    package enum End: Sendable, Equatable {
         /// Only on request.
         case stopped
         /// When no job is left that is due within 30 s.
@@ -62,25 +62,25 @@ public struct PrefetchWorker: Sendable {
     }
 
     /// The counts of a run.
-    public struct Summary: Sendable, Equatable {
+    package struct Summary: Sendable, Equatable {
         /// Jobs that this worker completed as succeeded.
-        public var succeeded = 0
+        package var succeeded = 0
         /// Jobs that this worker completed as failed.
-        public var failed = 0
+        package var failed = 0
         /// Failed attempts that will be repeated.
-        public var retried = 0
+        package var retried = 0
         /// The work left at the end; determined only for a configured end other than `stopped`, or with a time limit.
-        public var left = Left.nothing
+        package var left = Left.nothing
         /// The drain to which this one left the queue; nil when it worked itself.
         package var other: OtherDrain?
         /// Whether the worker ended because of its time limit.
-        public var timeIsUp = false
+        package var timeIsUp = false
 
         /// A summary with zero counts.
-        public init() {}
+        package init() {}
 
         /// The work that a run left.
-        public enum Left: Sendable, Equatable {
+        package enum Left: Sendable, Equatable {
             /// No work that the configured end waits for.
             case nothing
             /// Only work that is due later than 30 s after the end.
@@ -101,7 +101,7 @@ public struct PrefetchWorker: Sendable {
     /// A worker on `queue` that loads with `loader`, usually an `ImageManager`.
     ///
     /// - Parameter observe: called for each event on the worker's tasks; it must not block.
-    public init(
+    package init(
         queue: PostgresJobQueue, loader: any Loader, configuration: Configuration,
         observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
@@ -144,7 +144,7 @@ public struct PrefetchWorker: Sendable {
     /// - Throws: an error that is not transient, such as a protocol version that the database does not offer. With a
     ///   configured end other than `stopped` also a transient error of the first registration, which is otherwise
     ///   repeated.
-    public func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
+    package func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
         let wake = AsyncEvent()
         let limit = StopLimit(

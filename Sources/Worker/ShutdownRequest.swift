@@ -1,9 +1,9 @@
 internal import Concurrency
 
 /// A request to a worker to end. It can be made from any thread.
-public final class ShutdownRequest: Sendable {
+package final class ShutdownRequest: Sendable {
     /// How a worker ends. The urgency never decreases.
-    public enum Urgency: Int, Sendable, Comparable {
+    package enum Urgency: Int, Sendable, Comparable {
         /// No shutdown is requested.
         case none
         /// Stop claiming, finish running jobs.
@@ -12,7 +12,7 @@ public final class ShutdownRequest: Sendable {
         case cancel
 
         /// Whether `a` is less urgent than `b`.
-        public static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
+        package static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
     }
 
     private struct State: Sendable {
@@ -23,13 +23,13 @@ public final class ShutdownRequest: Sendable {
     private let state = Locked(State())
 
     /// Creates a request with the urgency `none`.
-    public init() {}
+    package init() {}
 
     /// The urgency requested so far.
-    public var urgency: Urgency { state.withLock { $0.urgency } }
+    package var urgency: Urgency { state.withLock { $0.urgency } }
 
     /// Requests at least this urgency.
-    public func request(_ urgency: Urgency) {
+    package func request(_ urgency: Urgency) {
         let events = state.withLock { state in
             state.urgency = max(state.urgency, urgency)
             return state.events
@@ -47,7 +47,7 @@ public final class ShutdownRequest: Sendable {
     }
 
     /// Returns once a shutdown was requested, or when the task is cancelled.
-    public func wait() async {
+    package func wait() async {
         let event = AsyncEvent()
         await signalling(event) { if urgency == .none { await event.wait() } }
     }

@@ -1,11 +1,11 @@
-public import DiskCache
-public import Downloader
-public import ImageModel
-public import JobQueue
-public import Prefetcher
+package import DiskCache
+package import Downloader
+package import ImageModel
+package import JobQueue
+package import Prefetcher
 
 /// An event of a running worker, for logs, progress and result lines.
-public enum WorkerEvent: Sendable {
+package enum WorkerEvent: Sendable {
     /// The worker is registered under this number.
     case started(worker: Int64)
     /// Jobs were claimed.
@@ -38,25 +38,25 @@ public enum WorkerEvent: Sendable {
 }
 
 /// A credential profile that this worker does not have, or of which it cannot use a file.
-public struct ProfileFault: Sendable, Equatable {
+package struct ProfileFault: Sendable, Equatable {
     /// The name of the profile, escaped, at most 64 characters.
-    public let profile: String
+    package let profile: String
     /// The batch of the jobs that were returned.
-    public let batch: Int64
+    package let batch: Int64
     /// Error 501 of the first such job, which names the file if there is one.
-    public let reason: FailureReason
+    package let reason: FailureReason
 }
 
 /// An attempt at a job whose result the database has answered.
-public struct AttemptReport: Sendable {
+package struct AttemptReport: Sendable {
     /// The job.
-    public let job: Job
+    package let job: Job
     /// The report of the load, with the stored files.
-    public let load: LoadReport
+    package let load: LoadReport
     /// Why the attempt failed, nil when it succeeded.
-    public let failure: FailureReason?
+    package let failure: FailureReason?
     /// The database's decision: final, to be retried, or stale.
-    public let decision: Decision
+    package let decision: Decision
     /// When the job was claimed, and when its load started and ended.
     package let claimedAt, startedAt, endedAt: ContinuousClock.Instant
     /// When the database had answered the result.

@@ -2,14 +2,14 @@ internal import ImageModel
 internal import JobQueue
 
 /// The limits of a worker that an image may exceed on one worker and not on another.
-public struct WorkerLimits: Sendable, Equatable {
+package struct WorkerLimits: Sendable, Equatable {
     /// Bytes of memory that a transcoder may take.
-    public var memory: Int64
+    package var memory: Int64
     /// Milliseconds of processor time: the soft and the hard limit together, so that raising either raises it.
-    public var time: Int64
+    package var time: Int64
 
     /// Limits in bytes and milliseconds.
-    public init(memory: Int64, time: Int64) {
+    package init(memory: Int64, time: Int64) {
         self.memory = memory
         self.time = time
     }

@@ -1,4 +1,4 @@
-public import EmbeddedPostgres
+package import EmbeddedPostgres
 private import Foundation
 
 /// A home for embedded clusters of one test. Servers in it end, and it goes, with its last reference or the process.
@@ -25,7 +25,7 @@ public final class ClusterHome: Sendable {
     /// The configuration of a cluster whose home is `name` inside, and which leaves no trace outside.
     ///
     /// - Parameter disposable: quick, open to every role, and lost when the machine crashes.
-    public func configuration(_ name: String, disposable: Bool = false) -> EmbeddedCluster.Configuration {
+    package func configuration(_ name: String, disposable: Bool = false) -> EmbeddedCluster.Configuration {
         var configuration = EmbeddedCluster.Configuration(home: directory.file(name))
         configuration.clusters = directory.file("clusters")
         configuration.disposable = disposable

@@ -1,6 +1,6 @@
 import Codecs
 import Concurrency
-public import ImageModel
+package import ImageModel
 public import Transcoder
 
 /// Makes variants in this process, one image at a time: for tests of pictures and of what is done with them.
@@ -46,7 +46,7 @@ public struct DirectTranscoder: Transcoding {
     }
 
     /// The header of an image, as `TranscoderPool.probe` gives it.
-    public func probe(_ source: Int32) async throws(TranscodeError) -> SourceHeader {
+    package func probe(_ source: Int32) async throws(TranscodeError) -> SourceHeader {
         guard let header = try await perform(.probe, nil, [source]).header else {
             throw TranscodeError(.died, "the reply has no header")
         }
@@ -54,7 +54,7 @@ public struct DirectTranscoder: Transcoding {
     }
 
     /// The plan of variants, as `TranscoderPool.plan` gives it.
-    public func plan(
+    package func plan(
         _ source: Int32, variants: [Variant], scale: Double = 1, options: TranscodeRequest.Options = []
     ) async throws(TranscodeError) -> PlanSummary {
         let outputs = variants.map { _ in Int32(-1) }

@@ -1,20 +1,20 @@
 private import ImageModel
 
 /// Writes files of a store as a bundle, sorted by name and without owners: the same entries give the same bytes.
-public struct BundleExport: Sendable {
+package struct BundleExport: Sendable {
     private let store: any ImageStore
     private let naming: any CacheNaming
 
     /// - Parameters:
     ///   - store: the source.
     ///   - naming: the names in the bundle; nil, the default, keeps the store's.
-    public init(_ store: any ImageStore, naming: (any CacheNaming)? = nil) {
+    package init(_ store: any ImageStore, naming: (any CacheNaming)? = nil) {
         self.store = store
         self.naming = naming ?? store.naming
     }
 
     /// The entry of the key's file; nil when the store does not have it. Blocks and reads the whole file.
-    public func entry(
+    package func entry(
         for key: CacheKey, format: String? = nil, width: Int? = nil, height: Int? = nil
     ) throws(StoreError) -> ManifestEntry? {
         guard let file = try store.peek(key) else { return nil }
@@ -31,7 +31,7 @@ public struct BundleExport: Sendable {
     ///   - path: the name of the archive, for errors.
     ///   - written: called after each file.
     /// - Throws: `StoreError`, `damaged` when a file no longer matches its entry.
-    public func write(
+    package func write(
         _ entries: [ManifestEntry], from sources: [String: String] = [:], to descriptor: Int32, path: String,
         written: () -> Void = {}
     ) throws(StoreError) {
@@ -39,7 +39,7 @@ public struct BundleExport: Sendable {
     }
 
     /// Writes a directory, which must not exist; it appears when it is complete. Blocks.
-    public func write(
+    package func write(
         _ entries: [ManifestEntry], from sources: [String: String] = [:], toDirectory path: String,
         written: () -> Void = {}
     ) throws(StoreError) {

@@ -2,17 +2,17 @@ import Glibc
 private import ImageModel
 
 /// Stores the files of a bundle; each is compared with the manifest before it is committed.
-public struct BundleImport: Sendable {
+package struct BundleImport: Sendable {
     /// The result of an import.
-    public struct Report: Hashable, Sendable {
+    package struct Report: Hashable, Sendable {
         /// The number of files stored.
-        public var stored = 0
+        package var stored = 0
         /// The number of files that the store already had with the same contents.
-        public var present = 0
+        package var present = 0
         /// The number of files that the store has with other contents and that were not replaced.
-        public var kept = 0
+        package var kept = 0
         /// The size of the stored files.
-        public var bytes = 0
+        package var bytes = 0
     }
 
     /// Passes the contents of a file to its parameter, block by block.
@@ -25,7 +25,7 @@ public struct BundleImport: Sendable {
     ///   - store: the destination.
     ///   - replaces: whether files with other contents are replaced; false by default, because a bundle may be older
     ///     than the store. An empty file is always replaced.
-    public init(into store: any ImageStore, replacing replaces: Bool = false) {
+    package init(into store: any ImageStore, replacing replaces: Bool = false) {
         self.store = store
         self.replaces = replaces
     }
@@ -37,7 +37,7 @@ public struct BundleImport: Sendable {
     /// - Throws: `StoreError`; `damaged` when `path` is not a bundle, or its files are not exactly the files of its
     ///   manifest; `tooLarge` when the manifest exceeds 512 MiB, or a line of it 1 MiB, or when an archive expands to
     ///   more than 64 MiB and to more than 100 times its size.
-    public func run(_ path: String, stored: () -> Void = {}) throws(StoreError) -> Report {
+    package func run(_ path: String, stored: () -> Void = {}) throws(StoreError) -> Report {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StoreError("stat", path) }
         let isDirectory = status.st_mode & S_IFMT == S_IFDIR

@@ -1,26 +1,26 @@
 import FoundationEssentials
 
 /// One line of a manifest: a file of a cache and its expected contents. A manifest has one JSON object per line.
-public struct ManifestEntry: Hashable, Sendable, Codable {
+package struct ManifestEntry: Hashable, Sendable, Codable {
     /// The cache key.
-    public var key: String
+    package var key: String
     /// The file name, which follows from the key.
-    public var file: String
+    package var file: String
     /// The size in bytes.
-    public var bytes: Int
+    package var bytes: Int
     /// 64 lower-case hexadecimal digits.
-    public var sha256: String
+    package var sha256: String
     /// `jpeg`, `png`, …; nil when unknown.
-    public var format: String?
+    package var format: String?
     /// In pixels; nil when unknown.
-    public var width: Int?
+    package var width: Int?
     /// In pixels; nil when unknown.
-    public var height: Int?
+    package var height: Int?
     /// A ThumbHash to show while the image loads; nil when none was computed.
-    public var placeholder: String?
+    package var placeholder: String?
 
     /// - Parameter naming: SDWebImage's by default.
-    public init(
+    package init(
         key: CacheKey, naming: any CacheNaming = .sdWebImage, bytes: Int, sha256: String, format: String? = nil,
         width: Int? = nil, height: Int? = nil, placeholder: String? = nil
     ) {
@@ -38,7 +38,7 @@ public struct ManifestEntry: Hashable, Sendable, Codable {
     ///
     /// - Parameter source: the name of the manifest, for errors.
     /// - Throws: `StoreError.damaged` when it is not such an object, or its file name does not follow from its key.
-    public init(line: [UInt8], of source: String, naming: any CacheNaming = .sdWebImage) throws(StoreError) {
+    package init(line: [UInt8], of source: String, naming: any CacheNaming = .sdWebImage) throws(StoreError) {
         do {
             self = try JSONDecoder().decode(ManifestEntry.self, from: Data(line))
         } catch {
@@ -51,7 +51,7 @@ public struct ManifestEntry: Hashable, Sendable, Codable {
     }
 
     /// The line without its newline; equal entries have equal lines.
-    public var line: String {
+    package var line: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let data = (try? encoder.encode(self)) ?? Data()
@@ -60,7 +60,7 @@ public struct ManifestEntry: Hashable, Sendable, Codable {
 }
 
 /// What is wrong with a file of a cache.
-public enum FileFault: String, Sendable, Codable, CaseIterable {
+package enum FileFault: String, Sendable, Codable, CaseIterable {
     /// The file does not exist.
     case missing
     /// The file is empty.
@@ -78,13 +78,13 @@ public enum FileFault: String, Sendable, Codable, CaseIterable {
 
     /// The fault of a file for which a read failed: `digest` where the bytes arrived and are not those that were
     /// stored, else `unreadable`.
-    public init(reading error: any Error) {
+    package init(reading error: any Error) {
         self = (error as? StoreError)?.code == .damaged ? .digest : .unreadable
     }
 
     /// Whether the contents prove the fault, so that the file is of no use. An unreadable file may be whole: a server, a
     /// permission, a full disk or a lack of descriptors may be the cause, and then every file is unreadable.
-    public var isOfContents: Bool {
+    package var isOfContents: Bool {
         switch self {
         case .empty, .length, .digest, .undecodable: true
         case .missing, .name, .unreadable: false
@@ -96,7 +96,7 @@ extension ImageStore {
     /// Compares a file with a manifest entry; nil when they match. Blocks.
     ///
     /// - Throws: `StoreError` when the file cannot be read.
-    public func fault(of entry: ManifestEntry) throws(StoreError) -> FileFault? {
+    package func fault(of entry: ManifestEntry) throws(StoreError) -> FileFault? {
         try fault(of: entry.file, bytes: entry.bytes, sha256: entry.sha256)
     }
 

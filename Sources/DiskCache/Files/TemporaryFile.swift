@@ -12,7 +12,9 @@ public final class TemporaryFile: Sendable {
     /// Creates it in `directory`, for reading and writing. `DirectoryStore` deletes such files of dead processes when
     /// it opens a cache in that directory; a store of your own deletes the files of its directory.
     ///
-    /// - Parameter permissions: owner and mode of the file; the process's by default.
+    /// - Parameters:
+    ///   - directory: its path.
+    ///   - permissions: owner and mode of the file; the process's by default.
     public init(in directory: String, _ permissions: FilePermissions = FilePermissions()) throws(StoreError) {
         path = directory + "/" + TemporaryName.ofThisProcess().text
         file = try permissions.createFile(path)

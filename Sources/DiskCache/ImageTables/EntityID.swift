@@ -1,15 +1,15 @@
 private import ImageModel
 
 /// Identifies an image, or its source, in an image table: the sixteen bytes of an MD5.
-public struct EntityID: Hashable, Sendable {
+package struct EntityID: Hashable, Sendable {
     /// Sixteen bytes.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Identifies an image by its cache key.
-    public init(_ key: CacheKey) { self.init(md5Of: key.text.utf8) }
+    package init(_ key: CacheKey) { self.init(md5Of: key.text.utf8) }
 
     /// Identifies a source by the key of the original and a text that changes with its contents: an ETag or a digest.
-    public init(source key: CacheKey, state: String) { self.init(md5Of: Array(key.text.utf8) + [0] + state.utf8) }
+    package init(source key: CacheKey, state: String) { self.init(md5Of: Array(key.text.utf8) + [0] + state.utf8) }
 
     private init(md5Of data: some Collection<UInt8>) {
         bytes = Self.bytes(GLibText.md5(of: data))

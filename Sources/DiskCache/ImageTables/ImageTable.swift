@@ -6,9 +6,9 @@ import Glibc
 /// One process at a time writes a table. `flush` replaces the metadata in one step after the pixels are synced, so it
 /// never refers to an image that is not in the file. All functions block. Source: FastImageCache 1.5.1,
 /// `FICImageTable`: `<root>/ImageTables/<namespace>/<format>.imageTable` and `.metadata`.
-public final class ImageTable: Sendable {
+package final class ImageTable: Sendable {
     /// The format of all images in the table.
-    public let format: ImageTableFormat
+    package let format: ImageTableFormat
     private let directory: String
     private let file: Descriptor
     private let index: Locked<ImageTableIndex>
@@ -19,7 +19,7 @@ public final class ImageTable: Sendable {
     ///   - root: the directory of `ImageTables`, which is created if necessary.
     ///   - namespace: FastImageCache's default by default.
     /// - Throws: `StoreError`, `busy` while another process writes it.
-    public init(
+    package init(
         opening root: String, namespace: String = "FICDefaultNamespace", format: ImageTableFormat
     ) throws(StoreError) {
         self.format = format
@@ -43,14 +43,14 @@ public final class ImageTable: Sendable {
     private var path: String { directory + "/" + format.name + ".imageTable" }
 
     /// The number of images.
-    public var count: Int { index.withLock { $0.count } }
+    package var count: Int { index.withLock { $0.count } }
 
     /// Writes an image, in place of an earlier one of the entity. It is visible to readers after `flush`.
     ///
     /// - Parameter pixels: `format.imageLength` bytes: rows of `format.rowLength` bytes, from top to bottom.
     /// - Throws: `StoreError`, `tooLarge` when `pixels` has another length. An image that was to be overwritten is then
     ///   lost.
-    public func store(_ pixels: [UInt8], for entity: EntityID, source: EntityID) throws(StoreError) {
+    package func store(_ pixels: [UInt8], for entity: EntityID, source: EntityID) throws(StoreError) {
         guard pixels.count == format.imageLength else {
             throw StoreError(.tooLarge, "store \(pixels.count) bytes as an image of \(format.imageLength) in", path)
         }
@@ -73,7 +73,7 @@ public final class ImageTable: Sendable {
     }
 
     /// The pixels of the entity's image; nil when there is none. An image made from another source is removed.
-    public func read(_ entity: EntityID, source: EntityID) throws(StoreError) -> [UInt8]? {
+    package func read(_ entity: EntityID, source: EntityID) throws(StoreError) -> [UInt8]? {
         let result = index.withLock { index in
             Result { () throws(StoreError) -> [UInt8]? in
                 guard let slot = index.find(entity, source: source) else { return nil }
@@ -91,10 +91,10 @@ public final class ImageTable: Sendable {
     }
 
     /// Removes the entity's image and frees its slot.
-    public func remove(_ entity: EntityID) { index.withLock { $0.remove(entity) } }
+    package func remove(_ entity: EntityID) { index.withLock { $0.remove(entity) } }
 
     /// Syncs the pixels, then replaces the metadata.
-    public func flush() throws(StoreError) {
+    package func flush() throws(StoreError) {
         // Taken before the sync: images stored during it are in the next metadata.
         let bytes = index.withLock { ImageTableMetadata(format, $0).bytes }
         if retrying({ fdatasync(file.number) }) < 0 { throw StoreError("fdatasync", path) }

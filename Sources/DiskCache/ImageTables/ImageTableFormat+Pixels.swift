@@ -1,8 +1,8 @@
 extension ImageTableFormat {
     /// The width of the images in pixels.
-    public var pixelWidth: Int { width * scale }
+    package var pixelWidth: Int { width * scale }
     /// The height of the images in pixels.
-    public var pixelHeight: Int { height * scale }
+    package var pixelHeight: Int { height * scale }
 
     /// Converts pixels to the format that `ImageTable.store` takes. Styles without alpha get a black background, as in
     /// FastImageCache.
@@ -10,7 +10,7 @@ extension ImageTableFormat {
     /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, from top to
     ///   bottom.
     /// - Throws: `StoreError.tooLarge` when the number of pixels differs.
-    public func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
+    package func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
         guard rgba.count == pixelWidth * pixelHeight * 4 else {
             throw StoreError(
                 .tooLarge, "convert \(rgba.count) bytes to \(pixelWidth) × \(pixelHeight) pixels for", name)

@@ -1,9 +1,9 @@
 /// The format of an image table: the size and pixel layout of its images.
 ///
 /// Source: FastImageCache 1.5.1, `FICImageFormat` and `FICImageTable`.
-public struct ImageTableFormat: Hashable, Sendable {
+package struct ImageTableFormat: Hashable, Sendable {
     /// The layout of a pixel. The raw values are FastImageCache's.
-    public enum Style: Int, Sendable, CaseIterable {
+    package enum Style: Int, Sendable, CaseIterable {
         /// Four bytes: blue, green, red, alpha; premultiplied.
         case bgra32 = 0
         /// Four bytes: blue, green, red, unused.
@@ -14,27 +14,27 @@ public struct ImageTableFormat: Hashable, Sendable {
         case grey8 = 3
 
         /// The size of a pixel.
-        public var bytesPerPixel: Int { [4, 4, 2, 1][rawValue] }
+        package var bytesPerPixel: Int { [4, 4, 2, 1][rawValue] }
     }
 
     /// The devices on which an app uses the table. The raw values are FastImageCache's.
-    public struct Devices: OptionSet, Hashable, Sendable {
+    package struct Devices: OptionSet, Hashable, Sendable {
         /// The bits, 1 to 3.
-        public let rawValue: Int
+        package let rawValue: Int
 
         /// Devices with these bits.
-        public init(rawValue: Int) { self.rawValue = rawValue }
+        package init(rawValue: Int) { self.rawValue = rawValue }
 
         /// Phones.
-        public static let phone = Devices(rawValue: 1)
+        package static let phone = Devices(rawValue: 1)
         /// Tablets.
-        public static let pad = Devices(rawValue: 2)
+        package static let pad = Devices(rawValue: 2)
         /// Both; the default.
-        public static let all: Devices = [.phone, .pad]
+        package static let all: Devices = [.phone, .pad]
     }
 
     /// When the device encrypts the table. The raw values are FastImageCache's.
-    public enum Protection: Int, Sendable, CaseIterable {
+    package enum Protection: Int, Sendable, CaseIterable {
         /// Never; the default.
         case none = 0
         /// While it is locked.
@@ -44,28 +44,28 @@ public struct ImageTableFormat: Hashable, Sendable {
     }
 
     /// Also the name of the files.
-    public var name: String
+    package var name: String
     /// FastImageCache creates the formats of a family together; nil by default.
-    public var family: String?
+    package var family: String?
     /// In points.
-    public var width: Int
+    package var width: Int
     /// In points.
-    public var height: Int
+    package var height: Int
     /// Pixels per point, 1 to 4.
-    public var scale: Int
+    package var scale: Int
     /// `bgra32` by default.
-    public var style: Style
+    package var style: Style
     /// The maximum number of images; the table holds at least one chunk.
-    public var maximumCount: Int
+    package var maximumCount: Int
     /// `all` by default. An app ignores a table for other devices.
-    public var devices: Devices
+    package var devices: Devices
     /// `none` by default. Written into the metadata; a file on a server is not encrypted.
-    public var protection: Protection
+    package var protection: Protection
     /// The page size of the device that reads the table, 4096 or 16384 (the default).
-    public var pageSize: Int
+    package var pageSize: Int
 
     /// - Throws: `StoreError.invalidName` when the name is not a file name, or a number is out of range.
-    public init(
+    package init(
         name: String, family: String? = nil, width: Int, height: Int, scale: Int = 1, style: Style = .bgra32,
         maximumCount: Int, devices: Devices = .all, protection: Protection = .none, pageSize: Int = 16_384
     ) throws(StoreError) {
@@ -88,19 +88,19 @@ public struct ImageTableFormat: Hashable, Sendable {
     }
 
     /// The bytes of a row, a multiple of 64.
-    public var rowLength: Int { Self.rounded(width * scale * style.bytesPerPixel, to: 64) }
+    package var rowLength: Int { Self.rounded(width * scale * style.bytesPerPixel, to: 64) }
 
     /// The bytes of an image.
-    public var imageLength: Int { rowLength * height * scale }
+    package var imageLength: Int { rowLength * height * scale }
 
     /// The bytes of an entry, a multiple of the page size: the image, padding, and a trailer of 32 bytes with its ids.
-    public var entryLength: Int { Self.rounded(imageLength + Self.trailerLength, to: pageSize) }
+    package var entryLength: Int { Self.rounded(imageLength + Self.trailerLength, to: pageSize) }
 
     /// The number of entries by which the file grows: about 2 MiB, and at least four.
-    public var entriesPerChunk: Int { max(4, (2 << 20) / entryLength) }
+    package var entriesPerChunk: Int { max(4, (2 << 20) / entryLength) }
 
     /// The number of images from which old ones are replaced.
-    public var effectiveMaximum: Int { max(maximumCount, entriesPerChunk) }
+    package var effectiveMaximum: Int { max(maximumCount, entriesPerChunk) }
 
     static let trailerLength = 32
 

@@ -29,7 +29,9 @@ public struct CacheEntry: Sendable {
     /// A file of a store that has no inodes.
     ///
     /// - Parameters:
+    ///   - path: below the cache's root.
     ///   - size: in bytes, also those that the file occupies.
+    ///   - modified: when its bytes were written.
     ///   - accessed: `modified` by default.
     public init(path: String, size: Int, modified: Timestamp, accessed: Timestamp? = nil) {
         self.path = path

@@ -1,25 +1,25 @@
 /// The number and size of a cache's files.
 ///
 /// `bytes` and `entries` are the total size and total count of SDWebImage 5.21.5, `SDDiskCache`.
-public struct CacheUsage: Hashable, Sendable {
+package struct CacheUsage: Hashable, Sendable {
     /// The number of visible files.
-    public var files = 0
+    package var files = 0
     /// The number of files and directories, hidden ones included.
-    public var entries = 0
+    package var entries = 0
     /// The total size of all files, hidden ones included.
-    public var bytes = 0
+    package var bytes = 0
     /// The bytes that all files occupy; a file with several hard links counts once for each.
-    public var allocated = 0
+    package var allocated = 0
     /// The earliest access time of a visible file; nil when there is none.
-    public var oldestAccess: Timestamp?
+    package var oldestAccess: Timestamp?
 
     /// Zero.
-    public init() {}
+    package init() {}
 
     /// Counts a whole cache. Blocks.
     ///
     /// - Throws: `StoreError`, `missing` when the cache does not exist.
-    public init(of store: any ImageStore) throws(StoreError) {
+    package init(of store: any ImageStore) throws(StoreError) {
         try store.list(hidden: true) { (entry) throws(StoreError) in
             add(entry)
             return true
@@ -27,7 +27,7 @@ public struct CacheUsage: Hashable, Sendable {
     }
 
     /// Adds one entry.
-    public mutating func add(_ entry: CacheEntry) {
+    package mutating func add(_ entry: CacheEntry) {
         entries += 1
         guard !entry.isDirectory else { return }
         bytes += entry.size

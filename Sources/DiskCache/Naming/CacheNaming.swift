@@ -24,7 +24,9 @@ public protocol CacheNaming: Sendable {
 
     /// The key of a variant.
     ///
-    /// - Parameter suffixes: the keys of its thumbnail and transformers, in the order in which they are applied.
+    /// - Parameters:
+    ///   - original: the key of the original.
+    ///   - suffixes: the keys of its thumbnail and transformers, in the order in which they are applied.
     /// - Returns: nil when the variant has no key and is therefore not cached.
     func variantKey(of original: CacheKey, suffixes: [String]) -> CacheKey?
 
@@ -66,12 +68,12 @@ extension CacheNaming where Self == SDWebImageNaming {
 }
 
 /// The namings that can be selected by name.
-public enum CacheNamings {
+package enum CacheNamings {
     /// The default first.
-    public static let all: [any CacheNaming] = [SDWebImageNaming(), KingfisherNaming(), NukeNaming()]
+    package static let all: [any CacheNaming] = [SDWebImageNaming(), KingfisherNaming(), NukeNaming()]
 
     /// The naming called `name`; nil when there is none.
-    public static func named(_ name: String) -> (any CacheNaming)? { all.first { $0.name == name } }
+    package static func named(_ name: String) -> (any CacheNaming)? { all.first { $0.name == name } }
 
     /// The directories of every naming's namespace `default`.
     static var directories: [String] { all.map { $0.directory(of: "default") } + [TemplateNaming.defaultDirectory] }

@@ -18,7 +18,9 @@ public struct TemplateNaming: CacheNaming {
     private let template: PathTemplate
     private let date: String
 
-    /// - Parameter day: `{date}` is its UTC day; now by default.
+    /// - Parameters:
+    ///   - template: the path of a file.
+    ///   - day: `{date}` is its UTC day; now by default.
     public init(_ template: PathTemplate, day: Timestamp = .now) {
         self.template = template
         var seconds = day.seconds

@@ -6,7 +6,7 @@ import Glibc
 /// The kernel compares two files and shares the blocks; names, dates, attributes and inodes stay, so expiry is not
 /// affected, and replacing or deleting one file does not change the others. Hard links would share dates and
 /// attributes. Equal files are stored when several URLs have the same image, or a variant equals its original.
-public struct Reflink: Sendable {
+package struct Reflink: Sendable {
     private let store: DirectoryStore
     private let isDryRun: Bool
 
@@ -14,7 +14,7 @@ public struct Reflink: Sendable {
     static let minSize = 4096
 
     /// - Parameter isDryRun: finds equal files but shares nothing.
-    public init(_ store: DirectoryStore, isDryRun: Bool = false) {
+    package init(_ store: DirectoryStore, isDryRun: Bool = false) {
         self.store = store
         self.isDryRun = isDryRun
     }
@@ -28,7 +28,7 @@ public struct Reflink: Sendable {
     ///   - progress: called after each file.
     /// - Throws: `StoreError`, `unsupported` when the file system cannot share blocks. Failures with single files are
     ///   counted in the report.
-    public func run(
+    package func run(
         shared: (_ file: String, _ first: String) -> Void = { _, _ in }, progress: (ReflinkReport) -> Void = { _ in }
     ) throws(StoreError) -> ReflinkReport {
         var report = ReflinkReport()
@@ -81,18 +81,18 @@ public struct Reflink: Sendable {
 }
 
 /// What a run has done so far.
-public struct ReflinkReport: Hashable, Sendable {
+package struct ReflinkReport: Hashable, Sendable {
     /// The number of files that are large enough.
-    public var seen = 0
+    package var seen = 0
     /// The number of files that were read because another one has the same size.
-    public var read = 0
+    package var read = 0
     /// The number of files that share the blocks of another one, or in a dry run could. Includes those that already
     /// did.
-    public var shared = 0
+    package var shared = 0
     /// The size of these files.
-    public var sharedBytes = 0
+    package var sharedBytes = 0
     /// The number of files that could not be read or shared.
-    public var failed = 0
+    package var failed = 0
     /// The first failure.
-    public var firstFailure: StoreError?
+    package var firstFailure: StoreError?
 }

@@ -2,9 +2,9 @@
 /// files. The directory appears when it is complete; `deinit` deletes it unless `finish` was called. Blocks.
 ///
 /// Source: YYCache 1.0.4, `YYDiskCache` and `YYKVStorage`; YYWebImage 1.0.5, `YYImageCache`.
-public struct YYCacheWriter: ~Copyable {
+package struct YYCacheWriter: ~Copyable {
     /// Larger images are files; in bytes. `YYDiskCache.initWithPath:`.
-    public static let inlineLimit = 20 * 1_024
+    package static let inlineLimit = 20 * 1_024
     static let directories = ["data", "trash"]
     static let files = ["manifest.sqlite", "manifest.sqlite-journal"]
 
@@ -13,7 +13,7 @@ public struct YYCacheWriter: ~Copyable {
     private let date = Timestamp.now
 
     /// - Throws: `StoreError`, `exists` when `path` exists.
-    public init(_ path: String) throws(StoreError) {
+    package init(_ path: String) throws(StoreError) {
         let directory = try BundleDirectoryWriter(path, directory: Self.directories[0])
         try Directory.create(directory.path + "/" + Self.directories[1], durable: false, FilePermissions())
         let manifest = try YYCacheManifest(directory.path + "/" + Self.files[0])
@@ -22,7 +22,7 @@ public struct YYCacheWriter: ~Copyable {
     }
 
     /// Adds the bytes of `file` under `key`, which must be new.
-    public func add(_ file: OpenFile, as key: CacheKey) throws(StoreError) {
+    package func add(_ file: OpenFile, as key: CacheKey) throws(StoreError) {
         guard file.size > Self.inlineLimit else {
             let bytes = try file.bytes(file.size)
             return try manifest.add(key.text, file: "", size: bytes.count, inline: bytes, date: date)
@@ -35,7 +35,7 @@ public struct YYCacheWriter: ~Copyable {
     }
 
     /// Commits the database and gives the directory its name.
-    public func finish() throws(StoreError) {
+    package func finish() throws(StoreError) {
         try manifest.finish()
         try directory.finish()
     }

@@ -41,7 +41,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     package let localCause: LocalCause?
 
     /// This downloader's settings because of which it refuses the download, with the values that it needs.
-    public private(set) var needs: [RequiredSetting] = []
+    package private(set) var needs: [RequiredSetting] = []
 
     /// Creates an error.
     public init(

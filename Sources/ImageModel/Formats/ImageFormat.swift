@@ -8,7 +8,7 @@ public struct ImageFormat: Sendable {
     /// The MIME type, `image/jpeg`.
     public let mediaType: String
     /// The tag that SDWebImage's coders give an image of this format; `undefined` where it has none.
-    public internal(set) var sdImageFormat = SDImageFormat.undefined
+    package internal(set) var sdImageFormat = SDImageFormat.undefined
     package let acceptance: Acceptance
     /// Whether a file starts as this format does. Reads at most the first `recognisedBytes` bytes.
     let hasSignature: @Sendable ([UInt8]) -> Bool

@@ -2,7 +2,7 @@
 ///
 /// Used for tags and keys only; `ImageFormat` decides what is accepted. Source: SDWebImage 5.21.5,
 /// NSData+ImageContentType.
-public enum SDImageFormat: Int, Sendable, Hashable, CaseIterable {
+package enum SDImageFormat: Int, Sendable, Hashable, CaseIterable {
     /// Not known to SDWebImage; AVIF and JPEG XL are undefined.
     case undefined = -1
     case jpeg = 0
@@ -20,14 +20,14 @@ public enum SDImageFormat: Int, Sendable, Hashable, CaseIterable {
     case raw = 10
 
     /// How many bytes of a file's beginning and of its end `sniff` reads.
-    public static let sniffedBytes = (prefix: 12, suffix: 100)
+    package static let sniffedBytes = (prefix: 12, suffix: 100)
 
     /// Sniffs a file.
     ///
     /// - Parameters:
     ///   - prefix: the first 12 bytes, or the whole file.
     ///   - suffix: the last 100 bytes, or the whole file.
-    public static func sniff(prefix: [UInt8], suffix: [UInt8]) -> SDImageFormat {
+    package static func sniff(prefix: [UInt8], suffix: [UInt8]) -> SDImageFormat {
         guard let first = prefix.first else { return .undefined }
         switch first {
         case 0xFF: return .jpeg
@@ -48,7 +48,7 @@ public enum SDImageFormat: Int, Sendable, Hashable, CaseIterable {
     }
 
     /// Sniffs a whole file in memory.
-    public static func sniff(_ bytes: [UInt8]) -> SDImageFormat {
+    package static func sniff(_ bytes: [UInt8]) -> SDImageFormat {
         sniff(prefix: Array(bytes.prefix(sniffedBytes.prefix)), suffix: Array(bytes.suffix(sniffedBytes.suffix)))
     }
 }

@@ -1,7 +1,7 @@
 /// The formats among which a variant of `"format": "auto"` gets the smallest file of equal similarity.
-public struct AutomaticFormat: Sendable, Hashable {
+package struct AutomaticFormat: Sendable, Hashable {
     /// The formats, each once, at least one; AVIF, WebP and JPEG by default.
-    public let formats: [ImageFormat]
+    package let formats: [ImageFormat]
 
     /// The name in place of a format's.
     package static let name = "auto"

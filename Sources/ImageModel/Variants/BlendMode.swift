@@ -1,5 +1,5 @@
 /// How a tint is composited over the image. The raw values are Core Graphics' numbers.
-public enum BlendMode: Int, Sendable, Hashable, CaseIterable {
+package enum BlendMode: Int, Sendable, Hashable, CaseIterable {
     /// PDF's separable modes.
     case normal, multiply, screen, overlay, darken, lighten, colorDodge, colorBurn, softLight, hardLight
     /// PDF's other modes; the last four are not separable.
@@ -10,5 +10,5 @@ public enum BlendMode: Int, Sendable, Hashable, CaseIterable {
     case destinationAtop, xor, plusDarker, plusLighter
 
     /// The Core Graphics name in lower camel case.
-    public var name: String { "\(self)" }
+    package var name: String { "\(self)" }
 }

@@ -3,15 +3,15 @@
 ///
 /// Only the cache key changes. A job, a download and the blocklist have the URL as given. It is SDWebImage's
 /// `cacheKeyFilter` as data.
-public struct CacheKeyRule: Sendable, Hashable {
+package struct CacheKeyRule: Sendable, Hashable {
     /// The most entries of each field.
-    public static let limit = 64
+    package static let limit = 64
 
     /// Names of query parameters to leave out, compared byte by byte as they stand in the URL. A `*` at the end stands
     /// for any rest: `X-Amz-*`; alone it leaves out the whole query.
-    public let dropQuery: [String]
+    package let dropQuery: [String]
     /// Hosts and the hosts that replace them; compared without case. A port stays.
-    public let mapHosts: [String: String]
+    package let mapHosts: [String: String]
 
     /// - Throws: `VariantError` with the path of a field that is empty or malformed.
     package init(_ value: JSONValue, path: String) throws(VariantError) {
@@ -32,7 +32,7 @@ public struct CacheKeyRule: Sendable, Hashable {
     /// Parses the JSON of a rule.
     ///
     /// - Throws: `VariantError` with the JSON path of the fault.
-    public init(json: some Sequence<UInt8>) throws(VariantError) {
+    package init(json: some Sequence<UInt8>) throws(VariantError) {
         try self.init(try JSONValue.parse(Array(json)), path: "$")
     }
 
@@ -45,7 +45,7 @@ public struct CacheKeyRule: Sendable, Hashable {
     }
 
     /// The cache key of a URL. All other bytes stay; a query that loses every parameter loses its question mark.
-    public func key(of url: String) -> String {
+    package func key(of url: String) -> String {
         let bytes = Array(url.utf8)
         let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let query = bytes[..<fragment].firstIndex(of: UInt8(ascii: "?")) ?? fragment

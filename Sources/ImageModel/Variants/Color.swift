@@ -1,16 +1,16 @@
 /// A colour in sRGB with straight alpha.
-public struct Color: Sendable, Hashable {
+package struct Color: Sendable, Hashable {
     /// The components, 0…1.
-    public let red, green, blue, alpha: Double
+    package let red, green, blue, alpha: Double
 
     /// Returns nil where a component is outside 0…1: SDWebImage's text of such a colour is undefined.
-    public init?(red: Double, green: Double, blue: Double, alpha: Double) {
+    package init?(red: Double, green: Double, blue: Double, alpha: Double) {
         guard [red, green, blue, alpha].allSatisfy({ (0...1).contains($0) }) else { return nil }
         (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
     }
 
     /// Parses `#aarrggbb`; nil for any other text.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 9, bytes[0] == UInt8(ascii: "#") else { return nil }
         let digits = bytes.dropFirst().compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
@@ -21,7 +21,7 @@ public struct Color: Sendable, Hashable {
 
     /// The text in keys: `#` and eight lower-case digits, alpha red green blue, each component times 255 rounded
     /// half away from zero. Source: SDWebImage 5.21.5, UIColor+SDHexString.
-    public var text: String {
+    package var text: String {
         "#"
             + [alpha, red, green, blue].map { component in
                 Int((component * 255).rounded(.toNearestOrAwayFromZero)).hexadecimal(digits: 2)

@@ -1,7 +1,7 @@
 /// Settings of the encoder of a variant's format; each is nil by default, for the encoder's usual setting.
-public struct EncoderOptions: Sendable, Hashable {
+package struct EncoderOptions: Sendable, Hashable {
     /// The resolution of chroma relative to luma.
-    public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
+    package enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
         /// Half of it in each direction.
         case half = "4:2:0"
         /// The same.
@@ -9,31 +9,31 @@ public struct EncoderOptions: Sendable, Hashable {
     }
 
     /// The lossless compression of a TIFF.
-    public enum TIFFCompression: String, Sendable, Hashable, CaseIterable {
+    package enum TIFFCompression: String, Sendable, Hashable, CaseIterable {
         case lzw, deflate, packbits
         case off = "none"
     }
 
     /// JPEG, AVIF and HEIC; by default 4:4:4 from quality 90, else 4:2:0.
-    public let chromaSubsampling: ChromaSubsampling?
+    package let chromaSubsampling: ChromaSubsampling?
     /// JPEG in several scans, PNG in seven passes; `false` by default.
-    public let progressive: Bool?
+    package let progressive: Bool?
     /// JPEG: Huffman tables for this image instead of the standard's; `true` by default.
-    public let optimizeCoding: Bool?
+    package let optimizeCoding: Bool?
     /// The encoder's work for a smaller file, in a range that depends on the format.
-    public let effort: Int?
+    package let effort: Int?
     /// WebP and JPEG XL: every pixel is kept, and quality has no effect; `false` by default.
-    public let lossless: Bool?
+    package let lossless: Bool?
     /// WebP: without loss, after the pixels were simplified the more, the lower the quality is; `false` by default.
-    public let nearLossless: Bool?
+    package let nearLossless: Bool?
     /// PNG: a palette, by default of 256 colours; `false` by default.
-    public let palette: Bool?
+    package let palette: Bool?
     /// PNG: the most colours of the palette: 2, 4, 16 or 256.
-    public let colors: Int?
+    package let colors: Int?
     /// PNG: zlib's level, 0…9; 6 by default.
-    public let compression: Int?
+    package let compression: Int?
     /// TIFF, in JSON `compression`, too; LZW by default.
-    public let tiffCompression: TIFFCompression?
+    package let tiffCompression: TIFFCompression?
 
     /// The efforts of each format that has one.
     static let efforts: [ImageFormat: ClosedRange<Int>] = [

@@ -1,25 +1,25 @@
 /// A Core Image filter and its parameters.
-public struct Filter: Sendable, Hashable {
+package struct Filter: Sendable, Hashable {
     /// A number that a filter takes.
-    public struct Parameter: Sendable, Hashable {
+    package struct Parameter: Sendable, Hashable {
         /// The Core Image name, `inputEV`.
-        public let name: String
+        package let name: String
         /// The value used where the variant has none.
-        public let defaultValue: Double
+        package let defaultValue: Double
         /// The values that are accepted.
-        public let range: ClosedRange<Double>
+        package let range: ClosedRange<Double>
     }
 
     /// The Core Image name, `CIColorInvert`.
-    public let name: String
+    package let name: String
     /// The given parameters by name; the others have their defaults.
-    public let parameters: [String: Double]
+    package let parameters: [String: Double]
 
     /// Checks the name and the parameters.
     ///
     /// - Throws: `VariantError` for an unknown name or parameter and for a value out of range, with the path within the
     ///   filter's JSON.
-    public init(name: String, parameters: [String: Double] = [:]) throws(VariantError) {
+    package init(name: String, parameters: [String: Double] = [:]) throws(VariantError) {
         guard let known = Self.all[name] else { throw VariantError(path: "name", message: "is not a known filter") }
         for (key, value) in parameters.sorted(by: { $0.key < $1.key }) {
             guard let parameter = known.first(where: { $0.name == key }) else {
@@ -36,7 +36,7 @@ public struct Filter: Sendable, Hashable {
     }
 
     /// Every filter and its parameters. Names, defaults and ranges are Core Image's where it has them.
-    public static let all: [String: [Parameter]] = [
+    package static let all: [String: [Parameter]] = [
         "CIColorInvert": [],
         "CISepiaTone": [Parameter(name: "inputIntensity", defaultValue: 1, range: 0...1)],
         "CIColorMonochrome": [Parameter(name: "inputIntensity", defaultValue: 1, range: 0...1)],

@@ -1,5 +1,5 @@
 /// Which part of an image stays where a canvas cuts it.
-public enum Gravity: Sendable, Hashable {
+package enum Gravity: Sendable, Hashable {
     /// A point of the image as near to the middle of the canvas as possible, in fractions of the sides from the top
     /// left.
     case point(x: Double, y: Double)
@@ -7,7 +7,7 @@ public enum Gravity: Sendable, Hashable {
     case interest(Interest)
 
     /// What libvips looks for in a part.
-    public enum Interest: String, Sendable, Hashable, CaseIterable {
+    package enum Interest: String, Sendable, Hashable, CaseIterable {
         /// Edges, skin and saturated colours.
         case attention
         /// The most different values.
@@ -15,7 +15,7 @@ public enum Gravity: Sendable, Hashable {
     }
 
     /// The middle, SDWebImage's choice.
-    public static let center = Gravity.point(x: 0.5, y: 0.5)
+    package static let center = Gravity.point(x: 0.5, y: 0.5)
 
     private static let names: [(name: String, gravity: Gravity)] = [
         ("topLeft", .point(x: 0, y: 0)), ("top", .point(x: 0.5, y: 0)), ("topRight", .point(x: 1, y: 0)),

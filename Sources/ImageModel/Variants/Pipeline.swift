@@ -14,7 +14,7 @@ public struct Pipeline: Sendable, Hashable {
     /// The outputs, in the order given.
     public let variants: [Variant]
     /// How cache keys are made of URLs; nil takes the URL itself.
-    public let cacheKey: CacheKeyRule?
+    package let cacheKey: CacheKeyRule?
 
     private init(uncheckedName name: String, variants: [Variant], cacheKey: CacheKeyRule? = nil) {
         self.name = name
@@ -26,7 +26,7 @@ public struct Pipeline: Sendable, Hashable {
     ///
     /// - Throws: `VariantError` for too many variants, two of the same name, two of the same cache key, or one with
     ///   the original's.
-    public init(name: String, variants: [Variant], cacheKey: CacheKeyRule? = nil) throws(VariantError) {
+    package init(name: String, variants: [Variant], cacheKey: CacheKeyRule? = nil) throws(VariantError) {
         guard !name.isEmpty else { throw VariantError(path: "$.name", message: "must not be empty") }
         try Self.check(variants)
         self.init(uncheckedName: name, variants: variants, cacheKey: cacheKey)
@@ -52,7 +52,7 @@ public struct Pipeline: Sendable, Hashable {
     /// An ad-hoc pipeline, named `adhoc-` and the first 16 digits of the SHA-256 of its canonical JSON.
     ///
     /// - Throws: `VariantError` as `init(name:variants:)` does.
-    public static func adhoc(
+    package static func adhoc(
         _ variants: [Variant], cacheKey: CacheKeyRule? = nil
     ) throws(VariantError) -> Pipeline {
         try check(variants)

@@ -1,5 +1,5 @@
 /// One of SDWebImage's transformers, or of Larder's own, with its parameters. Lengths are points, angles radians.
-public enum Transform: Sendable, Hashable {
+package enum Transform: Sendable, Hashable {
     /// Draws the whole image into `width` × `height`.
     case resize(width: Double, height: Double, scaleMode: ScaleMode, Placement)
     /// Keeps the part inside a rectangle; the origin is at the top left.
@@ -25,14 +25,14 @@ public enum Transform: Sendable, Hashable {
     case watermark(Watermark)
 
     /// Where a resized image lies on its canvas, and how large it may become. Larder's own.
-    public struct Placement: Sendable, Hashable {
+    package struct Placement: Sendable, Hashable {
         /// The part that `aspectFill` keeps; the middle by default.
-        public var gravity = Gravity.center
+        package var gravity = Gravity.center
         /// Whether the image may be enlarged; `true` by default.
-        public var enlarges = true
+        package var enlarges = true
 
         /// SDWebImage's placement.
-        public init() {}
+        package init() {}
 
         /// The text in keys after SDWebImage's fields; empty for SDWebImage's placement.
         fileprivate var keyText: String {
@@ -41,7 +41,7 @@ public enum Transform: Sendable, Hashable {
     }
 
     /// How an image fills the size it is resized to. The raw values are SDWebImage's.
-    public enum ScaleMode: Int, Sendable, Hashable, CaseIterable {
+    package enum ScaleMode: Int, Sendable, Hashable, CaseIterable {
         /// Stretched to the size.
         case fill
         /// As large as fits, the rest transparent.
@@ -51,7 +51,7 @@ public enum Transform: Sendable, Hashable {
     }
 
     /// The `type` in variant JSON.
-    public var typeName: String {
+    package var typeName: String {
         switch self {
         case .resize: "resize"
         case .crop: "crop"
@@ -69,7 +69,7 @@ public enum Transform: Sendable, Hashable {
 
     /// The transformer's key. Where the pixels are SDWebImage's, it is SDWebImage's; otherwise it begins with `Larder`,
     /// so that no app reads them as its own. Source: SDWebImage 5.21.5, SDImageTransformer.
-    public var key: String {
+    package var key: String {
         switch self {
         case .resize(let width, let height, let mode, let placement):
             "\(placement == Placement() ? "SDImage" : "Larder")ResizingTransformer("

@@ -1,9 +1,9 @@
 /// A border of one colour, which is cut off before an image is resized or transformed.
-public struct Trim: Sendable, Hashable {
+package struct Trim: Sendable, Hashable {
     /// The largest difference of a channel from the colour within the border, 0…254; 10 by default.
-    public let threshold: Double
+    package let threshold: Double
     /// The border's colour; nil, the default, for the colour of the pixel at the top left.
-    public let color: Color?
+    package let color: Color?
 
     /// - Throws: `VariantError` with the JSON path.
     init(_ value: JSONValue, path: String) throws(VariantError) {

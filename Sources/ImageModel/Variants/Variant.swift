@@ -1,24 +1,24 @@
 /// One wanted output: how the image is decoded, transformed and written.
 public struct Variant: Sendable, Hashable {
     /// A box in pixels, as SDWebImage's context `imageThumbnailPixelSize`.
-    public struct Thumbnail: Sendable, Hashable {
-        public let width, height: Double
+    package struct Thumbnail: Sendable, Hashable {
+        package let width, height: Double
         /// `true` by default.
-        public let preserveAspectRatio: Bool
+        package let preserveAspectRatio: Bool
 
         /// Both sides must be greater than 0.
-        public init(width: Double, height: Double, preserveAspectRatio: Bool = true) {
+        package init(width: Double, height: Double, preserveAspectRatio: Bool = true) {
             self.width = width
             self.height = height
             self.preserveAspectRatio = preserveAspectRatio
         }
 
         /// SDWebImage's thumbnail suffix, `Thumbnail({800.000000,800.000000},1)`.
-        public var key: String { "Thumbnail({\(width.keyText),\(height.keyText)},\(preserveAspectRatio.keyText))" }
+        package var key: String { "Thumbnail({\(width.keyText),\(height.keyText)},\(preserveAspectRatio.keyText))" }
     }
 
     /// Which frames of an animation a variant draws, transformers included.
-    public enum Animation: String, Sendable, Hashable, CaseIterable {
+    package enum Animation: String, Sendable, Hashable, CaseIterable {
         /// The first one.
         case still
         /// All of them.
@@ -36,15 +36,15 @@ public struct Variant: Sendable, Hashable {
     /// The name in reports, unique in its pipeline.
     public let name: String
     /// The border that is cut off before anything else, under a key of its own; nil for none.
-    public let trim: Trim?
+    package let trim: Trim?
     /// The size to decode to, before any transformer.
-    public let thumbnail: Thumbnail?
+    package let thumbnail: Thumbnail?
     /// The transformers in their order; empty for none.
-    public internal(set) var transforms: [Transform]
+    package internal(set) var transforms: [Transform]
     /// The format to write; nil keeps the source's by SDWebImage's rules, unless `automatic` chooses one.
     public let format: ImageFormat?
     /// The formats of which the smallest file is written, under a key of their own; nil by default.
-    public let automatic: AutomaticFormat?
+    package let automatic: AutomaticFormat?
     /// 0…100; nil is the format's default.
     public let quality: Int?
     /// The most bytes that the output may have: the quality is reduced until it fits.
@@ -53,14 +53,14 @@ public struct Variant: Sendable, Hashable {
     /// key of its own; nil for none.
     public let ssim: Double?
     /// A box in pixels into which the result is shrunk before it is encoded; SDWebImage's `encodeMaxPixelSize`.
-    public let maxPixelSize: Thumbnail?
+    package let maxPixelSize: Thumbnail?
     /// The colour under transparency where the format has none; nil is white.
-    public let background: Color?
+    package let background: Color?
     /// Settings of the format's encoder, under a key of their own; nil for its usual ones.
-    public let encode: EncoderOptions?
+    package let encode: EncoderOptions?
     /// Which frames of an animation are drawn, under a key of its own. By default nil: every frame is drawn for a
     /// thumbnail without transformers; otherwise the animation is copied, or its first frame drawn.
-    public internal(set) var animation: Animation?
+    package internal(set) var animation: Animation?
     /// Keeps the colours in the original's profile, which is embedded. By default `false`: they are converted to sRGB.
     public let keepICC: Bool
     /// Keeps EXIF's Copyright and Artist; `false` by default. No other metadata is kept.

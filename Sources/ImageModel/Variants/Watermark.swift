@@ -1,16 +1,16 @@
 /// An image that is drawn over another one.
-public struct Watermark: Sendable, Hashable {
+package struct Watermark: Sendable, Hashable {
     /// The name of a file in the directory of watermarks, without directories.
-    public let file: String
+    package let file: String
     /// Where it lies: the same point of both images meets there. `bottomRight` by default.
-    public let position: Gravity
+    package let position: Gravity
     /// 0…1; 1 by default.
-    public let opacity: Double
+    package let opacity: Double
     /// Its width in fractions of the image's, 0.001…1; nil, the default, for its own size. It is shrunk to fit in any
     /// case.
-    public let scale: Double?
+    package let scale: Double?
     /// The distance from the edges in points, at least 0; 0 by default.
-    public let margin: Double
+    package let margin: Double
 
     /// - Throws: `VariantError` with the JSON path.
     init(_ fields: inout JSONFields) throws(VariantError) {

@@ -4,6 +4,7 @@ extension PostgresJobQueue.Producer {
     /// Throws `.unknownJob` for a job that is unknown or completed, and `.invalidArgument`.
     ///
     /// - Parameters:
+    ///   - job: its number.
     ///   - priority: 0 first … 9 last.
     ///   - start: the time before which it does not run; a time that has passed makes it ready. No effect on a running
     ///     or suspended job.

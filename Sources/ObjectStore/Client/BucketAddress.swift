@@ -1,21 +1,21 @@
 internal import Downloader
 
 /// A bucket, the prefix of its objects, and the server that has it.
-public struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
+package struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
     /// The bucket's name.
-    public let bucket: String
+    package let bucket: String
     /// The prefix of all keys without slashes at its ends; empty for none.
-    public let prefix: String
+    package let prefix: String
     /// The server.
     let endpoint: Origin
     /// The region that requests are signed for.
-    public let region: String
+    package let region: String
     /// Whether the bucket is the first component of the path, not part of the host.
-    public let usesPathStyle: Bool
+    package let usesPathStyle: Bool
     private let scheme: String
 
     /// Whether a text is the URL of a bucket: `s3://…` or `gs://…`.
-    public static func isBucket(_ text: String) -> Bool { text.hasPrefix("s3://") || text.hasPrefix("gs://") }
+    package static func isBucket(_ text: String) -> Bool { text.hasPrefix("s3://") || text.hasPrefix("gs://") }
 
     /// Reads `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`.
     ///
@@ -25,7 +25,7 @@ public struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
     ///   - region: `us-east-1` by default, for `gs://` `auto`.
     ///   - pathStyle: by default true for an endpoint that is given, for `gs://`, and for a name with a full stop.
     /// - Throws: `invalidAddress`.
-    public init(
+    package init(
         _ url: String, endpoint: String? = nil, region: String? = nil, pathStyle: Bool? = nil
     ) throws(ObjectStoreError) {
         guard Self.isBucket(url) else {
@@ -84,10 +84,10 @@ public struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
     func url(of key: String) -> String { "\(scheme)://\(bucket)/\(key)" }
 
     /// Distinguishes it from every other address, of other servers also.
-    public var identity: String { "\(endpoint) \(self)" }
+    package var identity: String { "\(endpoint) \(self)" }
 
     /// `s3://BUCKET/PREFIX`.
-    public var description: String { "\(scheme)://\(bucket)" + (prefix.isEmpty ? "" : "/\(prefix)") }
+    package var description: String { "\(scheme)://\(bucket)" + (prefix.isEmpty ? "" : "/\(prefix)") }
 
     /// Letters, digits, hyphens, full stops and underscores, 3 to 255: the names that some server allows.
     private static func isName(_ text: String) -> Bool {

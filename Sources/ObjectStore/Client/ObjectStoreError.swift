@@ -1,9 +1,9 @@
 package import Downloader
 
 /// A failure of an object store or of the way to it.
-public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure, decided once, from the error code of the server's response or from its status.
-    public enum Code: String, Sendable {
+    package enum Code: String, Sendable {
         /// The bucket does not exist.
         case noBucket
         /// The object, or the multipart upload, does not exist.
@@ -49,14 +49,14 @@ public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertib
     }
 
     /// The kind of failure.
-    public let code: Code
+    package let code: Code
     /// One line; it contains no secret.
-    public let message: String
+    package let message: String
     /// The status of the response; nil without one.
-    public let status: Int?
+    package let status: Int?
 
     /// A failure of which the server says nothing.
-    public init(_ code: Code, _ message: String, status: Int? = nil) {
+    package init(_ code: Code, _ message: String, status: Int? = nil) {
         self.code = code
         self.message = message
         self.status = status
@@ -94,7 +94,7 @@ public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertib
     }
 
     /// Whether the same request may succeed a moment later.
-    public var isTransient: Bool {
+    package var isTransient: Bool {
         switch code {
         case .throttled, .serverFailed, .badDigest, .conflict, .unreachable: true
         default: false
@@ -102,7 +102,7 @@ public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertib
     }
 
     /// One line.
-    public var description: String { message }
+    package var description: String { message }
 
     /// The error codes of S3 and of servers compatible with it.
     private static let codes: [String: Code] = [

@@ -1,7 +1,7 @@
 /// Where credentials for an object store come from.
-public enum CredentialSource: Sendable, Hashable {
+package enum CredentialSource: Sendable, Hashable {
     /// The default name in the shared credentials file.
-    public static let defaultProfile = "default"
+    package static let defaultProfile = "default"
     private static let containerHost = "http://169.254.170.2"
 
     /// Given once.
@@ -32,7 +32,7 @@ public enum CredentialSource: Sendable, Hashable {
     ///   - home: the home directory, whose `.aws/credentials` is the default file.
     ///   - region: the region of the default STS.
     /// - Throws: `badCredentials` when the environment names none.
-    public init(
+    package init(
         environment: [String: String], home: String?, region: String
     ) throws(ObjectStoreError) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }

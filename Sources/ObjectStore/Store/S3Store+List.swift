@@ -1,5 +1,5 @@
 private import Concurrency
-public import DiskCache
+package import DiskCache
 private import Downloader
 private import Glibc
 private import ImageModel
@@ -8,7 +8,7 @@ extension S3Store {
     private static let deletedAtOnce = 1000
 
     /// Calls `body` with each object of the bucket; `hidden` has no effect, as there are no hidden objects.
-    public func list(hidden: Bool, _ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError) {
+    package func list(hidden: Bool, _ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError) {
         let prefix = listPrefix
         var next: String?
         repeat {
@@ -27,7 +27,7 @@ extension S3Store {
     }
 
     /// Counted by a listing.
-    public func count() throws(StoreError) -> Int {
+    package func count() throws(StoreError) -> Int {
         var count = 0
         try list(hidden: false) { (_) throws(StoreError) in
             count += 1
@@ -37,7 +37,7 @@ extension S3Store {
     }
 
     /// Deletes all objects, 1,000 with each request, and all local copies.
-    public func clear(isDryRun: Bool, deleted: (CacheEntry) -> Void) throws(StoreError) {
+    package func clear(isDryRun: Bool, deleted: (CacheEntry) -> Void) throws(StoreError) {
         var batch: [CacheEntry] = []
         try list(hidden: false) { (entry) throws(StoreError) in
             batch.append(entry)
@@ -62,7 +62,7 @@ extension S3Store {
     /// Not offered: the bucket's life-cycle rules delete objects by age, without a request.
     ///
     /// - Throws: `unsupported`.
-    public func expire(
+    package func expire(
         _ policy: ExpiryPolicy, now: Timestamp, isDryRun: Bool, deleted: (ExpiredFile) -> Void,
         progress: (ExpiryReport) -> Bool
     ) throws(StoreError) -> ExpiryReport {
@@ -101,7 +101,7 @@ extension S3Store {
     }
 
     /// The id of the cache; nil when no process has created it.
-    public func existingID() throws(StoreError) -> String? {
+    package func existingID() throws(StoreError) -> String? {
         let (key, file) = (idKey, try begin())
         let descriptor = file.descriptor
         let found = try call("read", "") { (client) async throws(ObjectStoreError) in
@@ -142,7 +142,7 @@ extension S3Store {
     /// Stores, reads and deletes a small object, to test permissions and the way to the server.
     ///
     /// - Throws: the first failure.
-    public func probe() throws(StoreError) {
+    package func probe() throws(StoreError) {
         let bytes = Array(CacheID.random().utf8)
         let (key, file) = (idKey + ".probe-" + CacheID.random(), try begin())
         try file.write(bytes)

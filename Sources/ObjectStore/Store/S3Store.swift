@@ -1,5 +1,5 @@
 internal import Concurrency
-public import DiskCache
+package import DiskCache
 internal import Downloader
 private import Glibc
 private import ImageModel
@@ -12,31 +12,31 @@ private import ImageModel
 ///
 /// An upload is conditional, so that a worker that was stopped for long between its last check and its upload replaces
 /// nothing newer. docs/storage.md has the guarantees.
-public final class S3Store: ImageStore {
+package final class S3Store: ImageStore {
     /// What a store does besides the client's part.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// `Cache-Control` of stored objects, `public, max-age=86400`; nil for none.
-        public var cacheControl: String? = "public, max-age=86400"
+        package var cacheControl: String? = "package, max-age=86400"
         /// Larger files are uploaded in parts, `16 MiB`.
-        public var partThreshold = 16 << 20
+        package var partThreshold = 16 << 20
         /// Bytes of a part, at least 5 MiB, `8 MiB`.
-        public var partSize = 8 << 20
+        package var partSize = 8 << 20
         /// When the local directory occupies more bytes, the oldest files in it are deleted, `1 GiB`.
-        public var localSize = 1 << 30
+        package var localSize = 1 << 30
         /// A copy in it is used for so long after it was stored, and then deleted, `1 day`: shorter than any life-cycle
         /// rule, so that no copy outlives its object.
-        public var localAge = Duration.seconds(86_400)
+        package var localAge = Duration.seconds(86_400)
         /// Whether copies are read from and kept in the local directory, `true`. Checks of the bucket set it to false.
-        public var usesLocal = true
+        package var usesLocal = true
         /// Whether the names of a small store are listed once, to spare a request for each missing image, `true`.
-        public var holdsNames = true
+        package var holdsNames = true
         /// The media type of a file in a format that Larder does not know, by its first 512 bytes; none by default.
-        public var mediaType: @Sendable ([UInt8]) -> String? = { _ in nil }
+        package var mediaType: @Sendable ([UInt8]) -> String? = { _ in nil }
         /// Read-only stores that are searched for images that this one does not have, none by default.
-        public var fallbacks: [any ImageStore] = []
+        package var fallbacks: [any ImageStore] = []
 
         /// The defaults.
-        public init() {}
+        package init() {}
     }
 
     let client: ObjectClient
@@ -62,19 +62,19 @@ public final class S3Store: ImageStore {
     }
 
     /// The naming of the local directory.
-    public var naming: any CacheNaming { local.naming }
+    package var naming: any CacheNaming { local.naming }
     /// `default`.
-    public var directory: String { local.directory }
+    package var directory: String { local.directory }
     /// False: each would be a request, and no earlier version wrote into buckets.
-    public var searchesEarlierNames: Bool { false }
+    package var searchesEarlierNames: Bool { false }
 
     /// No: opening an object transfers it.
-    public var keepsAttributes: Bool { false }
+    package var keepsAttributes: Bool { false }
     /// The settings of the options.
-    public var fallbacks: [any ImageStore] { options.fallbacks }
+    package var fallbacks: [any ImageStore] { options.fallbacks }
 
     /// An object next to the directory, which is created if necessary.
-    public var cacheID: String { get throws(StoreError) { try bucketID() } }
+    package var cacheID: String { get throws(StoreError) { try bucketID() } }
 
     /// The key of a file's object.
     func key(of name: String) -> String { listPrefix + name }
@@ -83,7 +83,7 @@ public final class S3Store: ImageStore {
     var listPrefix: String { (client.bucket.prefix.isEmpty ? "" : client.bucket.prefix + "/") + directory + "/" }
 
     /// `s3://BUCKET/PREFIX/default/<file name>`.
-    public func url(of name: String) -> String { client.bucket.url(of: key(of: name)) }
+    package func url(of name: String) -> String { client.bucket.url(of: key(of: name)) }
 
     /// Calls the client and waits for the result.
     func call<Value: Sendable>(
@@ -100,19 +100,19 @@ public final class S3Store: ImageStore {
     // MARK: - Reading
 
     /// The local copy, else a new one of the object.
-    public func open(named name: String) throws(StoreError) -> OpenFile? {
+    package func open(named name: String) throws(StoreError) -> OpenFile? {
         if try hasCopy(name), let file = try local.open(named: name) { return file }
         return try download(name)
     }
 
     /// Like `open`; the access time of a local copy stays.
-    public func peek(named name: String) throws(StoreError) -> OpenFile? {
+    package func peek(named name: String) throws(StoreError) -> OpenFile? {
         if try hasCopy(name), let file = try local.peek(named: name) { return file }
         return try download(name)
     }
 
     /// Of the local copy, else of the object, by a HEAD request or none.
-    public func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
+    package func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
         if try hasCopy(name), let size = try local.size(named: name, isUse: isUse) { return size }
         if isCertainlyMissing(name) { return nil }
         let key = key(of: name)
@@ -120,7 +120,7 @@ public final class S3Store: ImageStore {
     }
 
     /// Of the object's metadata, by a HEAD request; else of its bytes.
-    public func digest(named name: String) throws(StoreError) -> String? {
+    package func digest(named name: String) throws(StoreError) -> String? {
         if isCertainlyMissing(name) { return nil }
         let key = key(of: name)
         let head = try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key) }
@@ -157,10 +157,10 @@ public final class S3Store: ImageStore {
     // MARK: - Writing
 
     /// A temporary file in the local directory.
-    public func begin() throws(StoreError) -> TemporaryFile { try local.begin() }
+    package func begin() throws(StoreError) -> TemporaryFile { try local.begin() }
 
     /// Uploads the file, then keeps it locally. The object is durable when this returns.
-    public func commit(
+    package func commit(
         _ file: TemporaryFile, named name: String, if isPermitted: () -> Bool
     ) throws(StoreError) -> Bool {
         guard let sha256 = SHA256Digest.hex(ofFile: file.descriptor) else { throw StoreError("pread", file.path) }
@@ -267,7 +267,7 @@ public final class S3Store: ImageStore {
     }
 
     /// Deletes the object and the local copy.
-    public func remove(named name: String) throws(StoreError) -> Bool {
+    package func remove(named name: String) throws(StoreError) -> Bool {
         let key = key(of: name)
         let existed = try call("delete", name) { (client) async throws(ObjectStoreError) in
             guard try await client.head(key) != nil else { return false }

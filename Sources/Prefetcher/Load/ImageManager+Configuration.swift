@@ -75,17 +75,17 @@ public typealias CacheKeyFilter = @Sendable (_ url: String) -> String?
 public typealias DataTransform = @Sendable (_ bytes: Data, _ url: String) -> Data?
 
 /// Built-in key filters.
-public enum CacheKeyFilters {
+package enum CacheKeyFilters {
     /// The URL up to its first `?`.
-    public static let withoutQuery: CacheKeyFilter = { url in
+    package static let withoutQuery: CacheKeyFilter = { url in
         String(decoding: url.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
     }
 }
 
 /// Built-in data transforms.
-public enum DataTransforms {
+package enum DataTransforms {
     /// Decodes Base64 and skips other characters (SDWebImage 5.21.5, `SDWebImageDownloaderDecryptor.base64Decryptor`).
-    public static let base64: DataTransform = { bytes, _ in
+    package static let base64: DataTransform = { bytes, _ in
         Data(base64Encoded: bytes, options: .ignoreUnknownCharacters)
     }
 }

@@ -28,6 +28,7 @@ public struct ImageManager: Loader {
     /// - Parameters:
     ///   - cache: where originals and variants are stored unless a load's context names another cache.
     ///   - transcoders: make the variants.
+    ///   - configuration: the sources, and the policy of all loads.
     public init(cache: any ImageStore, transcoders: any Transcoding, configuration: Configuration) {
         self.cache = cache
         self.transcoders = transcoders

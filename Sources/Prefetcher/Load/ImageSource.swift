@@ -11,7 +11,10 @@ public protocol ImageSource: Sendable {
     /// Writes the original into `file`, an empty open file that stays the caller's; returns early when the task is
     /// cancelled.
     ///
-    /// - Parameter options: the options of the load; priority, cookies and certificates are in `request` as well.
+    /// - Parameters:
+    ///   - request: the URL, with what the caches know of it.
+    ///   - file: receives the body.
+    ///   - options: the options of the load; priority, cookies and certificates are in `request` as well.
     /// - Throws: `LoadError`; the contents of `file` are then ignored.
     func load(
         _ request: FetchRequest, options: LoadOptions, into file: Int32

@@ -7,7 +7,7 @@ public struct LoadRequest: Sendable {
     /// The variants, in the pipeline's order. With none the original alone is stored.
     public var variants: [Variant]
     /// How the cache key is made of the URL, unless the context or the manager has a filter; nil takes the URL itself.
-    public var keyRule: CacheKeyRule?
+    package var keyRule: CacheKeyRule?
     /// SDWebImage's options; none by default.
     public var options: LoadOptions
     /// SDWebImage's context; empty by default.

@@ -14,6 +14,7 @@ public struct RetryPolicy: Sendable, Equatable {
     /// The wait before the retry number `retry`, from 0; nil when there is none left.
     ///
     /// - Parameters:
+    ///   - retry: how many retries there were before, from 0.
     ///   - retryAfter: the server's Retry-After, the least wait.
     ///   - random: uniform in 0..<1, for full jitter.
     public func wait(before retry: Int, retryAfter: Duration? = nil, random: Double) -> Duration? {

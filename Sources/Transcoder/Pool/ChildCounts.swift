@@ -1,13 +1,13 @@
 /// What the child processes of a pool have done since it was created.
-public struct ChildCounts: Sendable, Equatable {
+package struct ChildCounts: Sendable, Equatable {
     /// Processes that were started: one per child at first, and one for each that was replaced.
-    public var started = 0
+    package var started = 0
     /// Processes that were lost with a request: they died, hung or exceeded a limit.
-    public var lost = 0
+    package var lost = 0
     /// Processor time of the requests that were answered.
-    public var processorTime = Duration.zero
+    package var processorTime = Duration.zero
     /// Of that, the time of decoding, drawing and encoding.
-    public var codecTime = Duration.zero
+    package var codecTime = Duration.zero
 
     mutating func add(_ result: Result<ChildReply, TranscodeError>) {
         switch result {

@@ -70,7 +70,7 @@ public final class TranscoderPool: Sendable {
     public var workingCount: Int { state.withLock { $0.all }.count(where: \.isWorking) }
 
     /// What all children have done since the pool was created.
-    public var counts: ChildCounts { state.withLock { $0.all }.map(\.counts).reduce(ChildCounts(), +) }
+    package var counts: ChildCounts { state.withLock { $0.all }.map(\.counts).reduce(ChildCounts(), +) }
 
     /// Checks that the program of the children is there.
     ///
@@ -120,7 +120,7 @@ public final class TranscoderPool: Sendable {
     ///
     /// - Parameter source: the original, open for reading; the caller keeps it.
     /// - Throws: `TranscodeError` as `transcode` does.
-    public func probe(_ source: Int32) async throws(TranscodeError) -> SourceHeader {
+    package func probe(_ source: Int32) async throws(TranscodeError) -> SourceHeader {
         guard let header = try await perform(.probe, nil, descriptors: [source]).header else {
             throw TranscodeError.malformedReply
         }
@@ -133,7 +133,7 @@ public final class TranscoderPool: Sendable {
     ///   - source: the original, open for reading; the caller keeps it.
     ///   - scale, options: as in `TranscodeRequest`.
     /// - Throws: `TranscodeError` as `probe` does.
-    public func plan(
+    package func plan(
         _ source: Int32, variants: [Variant], scale: Double = 1, options: TranscodeRequest.Options = []
     ) async throws(TranscodeError) -> PlanSummary {
         let request = TranscodeRequest(
@@ -147,7 +147,7 @@ public final class TranscoderPool: Sendable {
     /// Tests the codecs of this machine, for `larder doctor`.
     ///
     /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
-    public func selfTest() async throws(TranscodeError) -> CodecReport {
+    package func selfTest() async throws(TranscodeError) -> CodecReport {
         guard let codecs = try await perform(.selfTest, nil, descriptors: []).codecs else {
             throw TranscodeError.malformedReply
         }

@@ -2,7 +2,7 @@
 ///
 /// A worker starts its services after its first attempt to register and cancels them when it ends. A new service is one
 /// file with such a type, and one entry in `PrefetchWorker.services` or in `PrefetchWorker.Configuration.services`.
-public protocol WorkerService: Sendable {
+package protocol WorkerService: Sendable {
     /// Runs until the task is cancelled. The worker ends after this function has returned.
     func run() async
 }

@@ -1,0 +1,28 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What users of the libraries see.
+struct PublicInterfaceTests {
+    private var script: String { PackageRoot.path + "/scripts/public-api" }
+
+    @Test func `the list of public declarations is that of the build`() async throws {
+        let made = try await SystemTool.run(["python3", script])
+        let kept = try String(contentsOfFile: PackageRoot.path + "/docs/public-api.txt", encoding: .utf8)
+        #expect(made == kept, "scripts/public-api > docs/public-api.txt")
+    }
+
+    @Test func `at most 120 public types are not inside another one`() throws {
+        let kept = try String(contentsOfFile: PackageRoot.path + "/docs/public-api.txt", encoding: .utf8)
+        let types = kept.matches(of: /\n\w+\.\w+: (final |indirect )?(struct|enum|class|actor|protocol|typealias) /)
+        #expect(types.count > 50)
+        #expect(types.count <= 120)
+    }
+
+    @Test func `DocC builds the pages of the libraries without a warning`() async throws {
+        let directory = try TemporaryDirectory()
+        try await SystemTool.run(["python3", PackageRoot.path + "/scripts/reference", directory.file("pages")])
+        let page = directory.file("pages/JobQueue.doccarchive/data/documentation/jobqueue.json")
+        #expect(FileManager.default.fileExists(atPath: page))
+    }
+}
