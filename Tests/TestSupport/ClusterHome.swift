@@ -14,8 +14,10 @@ public final class ClusterHome: Sendable {
     }()
 
     /// An empty one.
-    public init() throws {
-        directory = try TemporaryDirectory(open: true)
+    ///
+    /// - Parameter inMemory: in a file system in memory where there is one.
+    public init(inMemory: Bool = false) throws {
+        directory = try TemporaryDirectory(open: true, inMemory: inMemory)
         disposal = try Disposal(directory: directory.path)
     }
 

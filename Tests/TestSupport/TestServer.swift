@@ -111,7 +111,8 @@ actor TestServer {
                 disposal = try Disposal(databases: prefix, of: given)
                 return Address(given, maintenance: nil)
             }
-            let home = try ClusterHome()
+            // Copies of a database are hundreds of files each, which ext4 takes long to create and delete.
+            let home = try ClusterHome(inMemory: true)
             self.home = home
             let cluster = EmbeddedCluster(home.configuration("home", disposable: true))
             return Address(try await cluster.start(), maintenance: "postgres")
