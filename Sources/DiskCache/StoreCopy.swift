@@ -15,7 +15,7 @@ package struct StoreCopy: Sendable {
         case stray
     }
 
-    private static let attributes = ["larder.validators", extendedDataAttribute, keyAttribute]
+    private static let attributes = ["larder.validators", "larder.file", extendedDataAttribute, keyAttribute]
 
     private let source: any ImageStore
     private let destination: any ImageStore

@@ -58,8 +58,8 @@ struct CacheCommit: Sendable {
                     file.path = hit.isRemembered ? nil : plan.cache.relativePath(of: key)
                     file.bytes = hit.size
                     file.origin = .cached
-                    file.recipe = hit.recipe
-                    if let recipe = hit.recipe, recipe != entry.recipe { file.differs = true }
+                    hit.facts.describe(&file)
+                    if let recipe = file.recipe, recipe != entry.recipe { file.differs = true }
                 } else if let (output, result) = made.next() {
                     do throws(LoadError) { try commitVariant(output, result, key, entry.recipe, &file) } catch {
                         // Another image took the name since the look-up; what is stored stays.
@@ -88,19 +88,25 @@ struct CacheCommit: Sendable {
             file.sha256 = response.sha256.isEmpty ? nil : SHA256Digest.hex(response.sha256)
             file.robots = response.robots
             file.origin = .downloaded
+            describeOriginal(&file)
             try store(original.file, as: key, in: plan.originalCache, plan.originalStore, &file, original.validators)
         } else if let found = cached.original, original == nil {
             file.bytes = found.size
             file.origin = .cached
+            if let stored = found.file { StoredFacts(of: stored).describe(&file) }
+            if transcoded != nil { describeOriginal(&file) }
             if case .remembered = found { try publishRemembered(key, &file) }
         } else {
             return nil
         }
+        return file
+    }
+
+    private func describeOriginal(_ file: inout StoredFile) {
         file.format = transcoded?.source.formatName
         file.width = transcoded?.source.width
         file.height = transcoded?.source.height
         file.digest = transcoded?.digest
-        return file
     }
 
     /// Writes an original that only the memory had to the disk, as SDWebImage does, which leaves
@@ -156,8 +162,8 @@ struct CacheCommit: Sendable {
                 file.sha256 = nil
             }
         }
-        if let recipe = file.recipe { Recipe.save(recipe, to: content) }
         file.sha256 = file.sha256 ?? SHA256Digest.hex(ofFile: content.descriptor)
+        StoredFacts(of: file).save(to: content, bytes: file.bytes ?? 0)
         try publish(content, as: key, in: cache, types)
         if !types.contains(.disk) { file.path = nil }
         if types.contains(.memory), let memory = plan.memory {

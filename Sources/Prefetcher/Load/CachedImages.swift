@@ -29,8 +29,7 @@ struct CachedImages: Sendable {
         let size: Int
         /// Whether it was found in memory: the disk was not read for it.
         let isRemembered: Bool
-        /// The hash of the recipe by which it was made; nil when it is unknown.
-        var recipe: String?
+        var facts = StoredFacts()
     }
 
     var original: Original?
@@ -50,7 +49,7 @@ struct CachedImages: Sendable {
             for (index, entry) in plan.variants.enumerated() {
                 guard let key = entry.key else { continue }
                 let hit = try variant(key, plan)
-                if plan.request.options.contains(.remake), hit?.recipe != entry.recipe { continue }
+                if plan.request.options.contains(.remake), hit?.facts.recipe != entry.recipe { continue }
                 cached.variants[index] = hit
             }
             // The memory had all variants: the disk is not read.
@@ -80,7 +79,7 @@ struct CachedImages: Sendable {
         }
         guard let file = try plan.cache.open(key) else { return nil }
         if mustRemember { try remember(file, key, plan.memory) }
-        return Hit(size: file.size, isRemembered: false, recipe: Recipe.of(file))
+        return Hit(size: file.size, isRemembered: false, facts: StoredFacts(of: file))
     }
 
     /// - Parameter isMissed: whether a variant will be made of it.

@@ -1,16 +1,75 @@
 internal import DiskCache
+internal import ImageModel
 
-/// The hash of a variant's recipe, in an extended attribute of its file.
-enum Recipe {
-    private static let attribute = "larder.recipe"
+/// What the program that stored a file knew of it, in an extended attribute of the file: a later load reports it
+/// without reading the image.
+struct StoredFacts: Sendable, Equatable {
+    /// The hash of the recipe by which a variant was made.
+    var recipe: String?
+    var format: String?
+    /// In pixels.
+    var width: Int?
+    var height: Int?
+    /// 64 hexadecimal digits.
+    var sha256: String?
+    /// Of an original.
+    var digest: ImageDigest?
 
-    /// The recipe by which a stored file was made; nil when it has none or it cannot be read. Blocks.
-    static func of(_ file: OpenFile) -> String? {
-        (try? file.attribute(attribute)).flatMap { String(validating: $0, as: UTF8.self) }
+    private static let attribute = "larder.file"
+    private static let count = 13
+
+    /// Nothing is known.
+    init() {}
+
+    /// The facts of a file that is to be stored.
+    init(of file: StoredFile) {
+        (recipe, format, width, height) = (file.recipe, file.format, file.width, file.height)
+        (sha256, digest) = (file.sha256, file.digest)
     }
 
-    /// Saves it with a file to be committed. A file system without attributes loses it. Blocks.
-    static func save(_ recipe: String, to file: TemporaryFile) {
-        try? file.setAttribute(attribute, Array(recipe.utf8))
+    /// The facts of a stored file; the format alone where another program stored or changed it. Blocks.
+    init(of file: OpenFile) {
+        self.init()
+        if let bytes = try? file.attribute(Self.attribute), let text = String(validating: bytes, as: UTF8.self) {
+            self = StoredFacts(text, bytes: file.size)
+        }
+        if format == nil {
+            let recognise = { (bytes: UnsafeRawBufferPointer) in ImageFormat.recognise(Array(bytes))?.name }
+            format = file.withPrefix(ImageFormat.recognisedBytes, recognise)
+        }
+    }
+
+    /// Saves the facts with a file to be committed. File systems without attributes lose them. Blocks.
+    ///
+    /// - Parameter bytes: the length of the file.
+    func save(to file: TemporaryFile, bytes: Int) { try? file.setAttribute(Self.attribute, Array(text(bytes).utf8)) }
+
+    /// Completes the description of a file that was found in the cache.
+    func describe(_ file: inout StoredFile) {
+        (file.recipe, file.format, file.width, file.height) = (recipe, format, width, height)
+        (file.sha256, file.digest) = (sha256, digest)
+    }
+
+    /// Fields separated by a space, `-` where one is unknown.
+    func text(_ bytes: Int) -> String {
+        let numbers = [width, height].map { $0.map(String.init) }
+        var fields = [String(bytes), recipe, format] + numbers + [sha256]
+        fields += [digest?.thumbHash, digest?.blurHash, digest?.averageColor, digest?.dominantColor]
+        fields += [digest?.perceptualHash, digest.map { $0.hasAlpha ? "1" : "0" }, digest.map { String($0.frames) }]
+        return fields.map { $0 ?? "-" }.joined(separator: " ")
+    }
+
+    /// - Parameter bytes: the file's length; facts of another length are void.
+    init(_ text: String, bytes: Int) {
+        let fields = text.split(separator: " ", omittingEmptySubsequences: false).map { $0 == "-" ? nil : String($0) }
+        guard fields.count == Self.count, fields[0].flatMap({ Int($0) }) == bytes else { return }
+        (recipe, format, sha256) = (fields[1], fields[2], fields[5])
+        (width, height) = (fields[3].flatMap { Int($0) }, fields[4].flatMap { Int($0) })
+        guard let thumb = fields[6], let blur = fields[7], let average = fields[8], let dominant = fields[9],
+            let perceptual = fields[10], let alpha = fields[11], let frames = fields[12].flatMap({ Int($0) })
+        else { return }
+        digest = ImageDigest(
+            thumbHash: thumb, blurHash: blur, averageColor: average, dominantColor: dominant,
+            perceptualHash: perceptual, hasAlpha: alpha == "1", frames: frames)
     }
 }

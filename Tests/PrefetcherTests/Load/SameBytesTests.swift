@@ -34,6 +34,7 @@ struct SameBytesTests {
         #expect(second.stored[1].recipe != nil)
         let again = try await manager.load(try harness.request("/b.jpg"))
         #expect(again.stored.map(\.origin) == [.cached, .cached])
+        #expect(again.stored[1].recipe == second.stored[1].recipe)
     }
 
     @Test func `other variants of the same bytes are made`() async throws {
