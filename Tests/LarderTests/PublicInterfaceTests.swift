@@ -14,7 +14,7 @@ struct PublicInterfaceTests {
 
     @Test func `at most 120 public types are not inside another one`() throws {
         let kept = try String(contentsOfFile: PackageRoot.path + "/docs/public-api.txt", encoding: .utf8)
-        let types = kept.matches(of: /\n\w+\.\w+: (final |indirect )?(struct|enum|class|actor|protocol|typealias) /)
+        let types = kept.matches(of: #/\n\w+\.\w+: (final |indirect )?(struct|enum|class|actor|protocol|typealias) /#)
         #expect(types.count > 50)
         #expect(types.count <= 120)
     }
