@@ -4,10 +4,19 @@ import Testing
 
 /// What users of the libraries see.
 struct PublicInterfaceTests {
-    private var script: String { PackageRoot.path + "/scripts/public-api" }
+    /// Runs a script with the toolchain's programs in reach.
+    private func run(_ script: String, _ arguments: String...) async throws -> String {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let outcome = try await RunningCommand(
+            "/usr/bin/python3", ["\(PackageRoot.path)/scripts/\(script)"] + arguments, environment: ["PATH": path],
+            input: []
+        ).outcome()
+        #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
+        return outcome.text
+    }
 
     @Test func `the list of public declarations is that of the build`() async throws {
-        let made = try await SystemTool.run(["python3", script])
+        let made = try await run("public-api")
         let kept = try String(contentsOfFile: PackageRoot.path + "/docs/public-api.txt", encoding: .utf8)
         #expect(made == kept, "scripts/public-api > docs/public-api.txt")
     }
@@ -21,7 +30,7 @@ struct PublicInterfaceTests {
 
     @Test func `DocC builds the pages of the libraries without a warning`() async throws {
         let directory = try TemporaryDirectory()
-        try await SystemTool.run(["python3", PackageRoot.path + "/scripts/reference", directory.file("pages")])
+        _ = try await run("reference", directory.file("pages"))
         let page = directory.file("pages/JobQueue.doccarchive/data/documentation/jobqueue.json")
         #expect(FileManager.default.fileExists(atPath: page))
     }
