@@ -15,7 +15,7 @@ struct PublicInterfaceTests {
         return outcome.text
     }
 
-    @Test func `the list of public declarations is that of the build`() async throws {
+    @Test func `the list has the public declarations of the build`() async throws {
         let made = try await run("public-api")
         let kept = try String(contentsOfFile: PackageRoot.path + "/docs/public-api.txt", encoding: .utf8)
         #expect(made == kept, "scripts/public-api > docs/public-api.txt")

@@ -296,7 +296,7 @@ struct TrimTests {
         (#""trim":{"threshold":-1}"#, "trim.threshold: must be from 0 to 254"),
         (#""trim":{"threshold":255}"#, "trim.threshold: must be from 0 to 254"),
         (#""trim":{"color":"white"}"#, "trim.color: must be # and eight hexadecimal digits, alpha red green blue"),
-        (#""trim":{"colour":1}"#, "trim.colour: is not a known field"),
+        (#""trim":{"colour":1}"#, #"trim.colour: is not a known field; did you mean "color"?"#),
         (#""trim":{},"animation":"frames""#, "trim: is for one frame"),
     ])
     func `an invalid trim is refused with its path`(fields: String, expected: String) {

@@ -44,7 +44,8 @@ public final class MemoryCache<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - value: what is remembered.
     ///   - key: replaces the value of the same key.
-    ///   - cost: for a decoded image `cost(bytesPerRow:height:frames:)`. Negative values count as 0, the default. A value that alone exceeds the limit is not stored.
+    ///   - cost: for a decoded image `cost(bytesPerRow:height:frames:)`. Negative values count as 0, the default. A
+    ///     value that alone exceeds the limit is not stored.
     public func store(_ value: Value, for key: CacheKey, cost: Int = 0) {
         state.withLock { $0.insert(value, for: key, cost: max(0, cost)) }
     }

@@ -38,7 +38,7 @@ struct StoredFactsTests {
         #expect(again.stored[0].digest == first.stored[0].digest)
     }
 
-    @Test func `the format of a file that another program stored is that of its first bytes`() async throws {
+    @Test func `the first bytes tell the format of a file that another program stored`() async throws {
         let harness = try ManagerHarness()
         let manager = try harness.manager()
         try harness.cache.store(harness.image, as: CacheKey(harness.origin.url("/a.jpg")))
