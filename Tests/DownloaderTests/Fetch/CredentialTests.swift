@@ -41,7 +41,10 @@ struct CredentialTests {
             #"{"a": {"origins": ["https://x/p"]}}"#,
             "$.a.origins[0]: must be an origin such as https://img.example.com"
         ),
-        (#"{"a": {"origins": ["https://x"], "pasword": "hush"}}"#, "$.a.pasword: is not a known field"),
+        (
+            #"{"a": {"origins": ["https://x"], "pasword": "hush"}}"#,
+            #"$.a.pasword: is not a known field; did you mean "password"?"#
+        ),
         (#"{"a": {"origins": ["https://x"], "headers": {"X": "hush\r\n"}}}"#, "$.a.headers.X: cannot be sent"),
         (#"{"a": {"origins": ["https://x"], "cookies": {"X": "hush;"}}}"#, "$.a.cookies.X: cannot be sent"),
         (#"{"a": {"origins": ["https://x"], "password": "hush"}}"#, "$.a.password: requires a user"),

@@ -21,7 +21,9 @@ struct LoadContextTests {
             #expect(refusal(#"{"\#(key)":null}"#)?.contains("is not a known field") != true, "\(key)")
         }
         #expect(refusal(#"{"loaderCachedImage":null}"#) == "$.loaderCachedImage: is set by the manager alone")
-        #expect(refusal(#"{"imageTransfomer":[]}"#) == "$.imageTransfomer: is not a known field")
+        #expect(
+            refusal(#"{"imageTransfomer":[]}"#)
+                == #"$.imageTransfomer: is not a known field; did you mean "imageTransformer"?"#)
     }
 
     @Test func `thumbnail, transformers and encoding describe an additional variant`() throws {
