@@ -113,7 +113,7 @@ function variantsField(pipelines) {
 
 function previewPage(pipelines, filter) {
   if (!allowsChanges) {
-    return [make("p", { class: "empty" }, command("larder serve --allow-changes"), " makes previews.")];
+    return [make("p", { class: "empty" }, command("larder serve --allow-changes --token-file FILE"), " makes previews.")];
   }
   const wanted = pipelines.find((pipeline) => pipeline.name === filter.pipeline);
   if (wanted && preview.pipeline !== wanted.name) preview.variants = variantsOf(wanted);
