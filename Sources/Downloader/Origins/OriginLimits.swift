@@ -178,9 +178,13 @@ package struct OriginLimits: Sendable {
 
     /// Adopts everything that other workers report now; what they no longer report ends here as well. True when there
     /// is a change to report in answer.
+    ///
+    /// - Parameter asked: when the report was asked for. The remaining times count from there: a late answer must not
+    ///   move their end behind the common one, after which every worker leaves the origin to probes.
     @discardableResult
     package mutating func adopt(
-        _ known: [(origin: Origin, change: OriginChange)], at now: ContinuousClock.Instant = .now
+        _ known: [(origin: Origin, change: OriginChange)], asked: ContinuousClock.Instant? = nil,
+        at now: ContinuousClock.Instant = .now
     ) -> Bool {
         var answers: [Origin: [OriginChange]] = [:]
         var held: Set<Origin> = []
@@ -188,7 +192,7 @@ package struct OriginLimits: Sendable {
         for (origin, change) in known.prefix(settings.remembered) {
             if change.isHold { held.insert(origin) } else { open.insert(origin) }
             remember(origin, at: now)
-            if let answer = states[origin]?.adopt(change, at: now) { answers[origin] = [answer] }
+            if let answer = states[origin]?.adopt(change, at: asked ?? now) { answers[origin] = [answer] }
         }
         note(answers)
         for origin in states.keys {

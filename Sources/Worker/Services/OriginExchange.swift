@@ -22,12 +22,13 @@ struct OriginExchange: WorkerService {
             do throws(QueueError) {
                 let reports = changes.flatMap { origin, changes in changes.map { $0.report(of: origin) } }
                 try await queue.workers.report(reports, by: worker)
+                let asked = ContinuousClock.now
                 let known = try await queue.workers.originHolds().compactMap { row in
                     Origin(queueName: row.origin).map { (origin: $0, change: OriginChange(row)) }
                 }
                 let mustAnswer = origins.limits.withLock {
                     $0.shared(changes, known: known)
-                    return $0.adopt(known)
+                    return $0.adopt(known, asked: asked)
                 }
                 if mustAnswer { continue }
                 await origins.changed.wait(atMost: known.isEmpty ? Self.freeInterval : Self.heldInterval)

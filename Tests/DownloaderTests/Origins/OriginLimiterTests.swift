@@ -63,6 +63,21 @@ struct OriginLimiterTests {
         #expect(downloader.origins.limits.withLock { $0.takeChanges() } == [origin: [.closed]])
     }
 
+    @Test func `a breaker whose report came late ends with the common one, with a probe`() async throws {
+        let server = try OriginServer(["/a": .body(noise(10))])
+        let downloader = downloader(server)
+        let origin = try Origin(of: server.url("/"))
+        let opened = OriginChange.opened(for: .seconds(60), OriginFailure(code: .timedOut, httpStatus: nil))
+        let now = ContinuousClock.now
+        downloader.origins.limits.withLock { limits in
+            _ = limits.adopt([(origin: origin, change: opened)], asked: now - .seconds(60), at: now)
+            // It has ended, and is no longer reported.
+            _ = limits.adopt([], at: now)
+        }
+        _ = try await downloader.fetch(server.url("/a"))
+        #expect(downloader.origins.limits.withLock { $0.takeChanges() }[origin]?.last == .closed)
+    }
+
     @Test func `wait for the end of a hold within the maximum wait`() async throws {
         let server = try OriginServer(["/a": .status(429, [("Retry-After", "1")]), "/b": .body(noise(10))])
         let downloader = downloader(server) { $0.maxWait = .seconds(60) }
