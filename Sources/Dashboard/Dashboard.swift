@@ -25,6 +25,7 @@ package struct Dashboard: Sendable {
     package let preview: DashboardPreview
     /// A report decodes images with as many processes as there are cores.
     private let reporting = AsyncSemaphore(1)
+    private let reports = FinishedReports()
     private let answers = DashboardAnswers()
     /// Streams of events that are open.
     private let viewers = Locked(0)
@@ -173,8 +174,11 @@ package struct Dashboard: Sendable {
         let report = try await queues.slowReads.reports.summary(of: .id(batch))
         let source = ReportSource(report, in: queues.slowReads, place, thumbnails: ReportSource.thumbnails)
         guard await reporting.acquire() else { throw CommandError.larder(.other, "stopping") }
-        let page = try await finally({ reporting.release() }) { try await source.page() }
-        return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(try page.text().utf8))
+        let page = try await finally({ reporting.release() }) {
+            // Who waited for another viewer finds the report that this one made.
+            try await reports.page(of: report) { Array(try await source.page().text().utf8) }
+        }
+        return HTTPAnswer(type: "text/html; charset=utf-8", body: page)
     }
 
     private func metrics(_ gauges: [QueueGauge]) -> String {

@@ -302,6 +302,7 @@ struct DashboardTests {
         let report = try await server.call("/report/1", ["-i"]).text
         #expect(report.contains("text/html"))
         #expect(report.contains("data:image/webp;base64,"))
+        #expect(try await server.call("/report/1").text == String(report.drop { $0 != "<" }))
         #expect(try await server.call("/report/9").status == 404)
         server.process.signal(SIGTERM)
         #expect(await server.process.outcome().code == 0)
@@ -309,6 +310,31 @@ struct DashboardTests {
         #expect(try await others.call(path).status == 401, "with a token it is needed here, too")
         others.process.signal(SIGTERM)
         #expect(await others.process.outcome().code == 0)
+    }
+
+    @Test func `the report of a finished batch is made once, and again after a change`() async throws {
+        let scene = try await Scene()
+        let reports = FinishedReports()
+        var made = 0
+        func read() async throws {
+            let summary = try await scene.queue.reports.summary(of: .id(1))
+            _ = try await reports.page(of: summary) {
+                made += 1
+                return [1]
+            }
+        }
+        _ = try await scene.queue.producer.enqueue(EnqueueRequest(urls: [scene.origin.url("/gone.jpg")], batch: "b"))
+        try await read()
+        try await read()
+        #expect(made == 2, "an open batch is read anew")
+        try await scene.queue.producer.seal(.name("b"))
+        _ = try await scene.larder("work", "--drain")
+        try await read()
+        try await read()
+        #expect(made == 3)
+        _ = try await scene.sql("CALL larder.batch_discard_failed('b')")
+        try await read()
+        #expect(made == 4)
     }
 
     @Test(
