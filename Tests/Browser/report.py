@@ -138,7 +138,7 @@ with browser() as chromium:
         check_dialog(opened)
         expect("small previews" in opened.locator("dialog").inner_text(), "the comparison is not called a preview")
         opened.keyboard.press("Escape")
-        expect(opened.locator("dialog").count() == 0, "the image does not close")
+        opened.locator("dialog").wait_for(state="detached")
         check_sections(opened)
         expect(requests == [], f"it asks for {requests}")
         for scheme in SCHEMES:
