@@ -1,3 +1,4 @@
+import Glibc
 package import Terminal
 
 extension Console {
@@ -23,5 +24,36 @@ extension Console {
         guard let error else { return .done }
         report(CommandError(error), asJSON: arguments.flag("json"))
         return .failed
+    }
+}
+
+/// The option `--quiet`, for commands whose output is mailed: nothing is printed when all is well.
+package enum Quiet {
+    package static let name = "quiet"
+    package static let work = option("no log, and no result when no job failed and nothing is left")
+    package static let run = option("no progress, and the report only when an item failed or is left")
+    package static let enqueue = option("no result when every URL is good")
+    package static let report = option("no report of a batch that is finished without a failure")
+
+    private static func option(_ help: String) -> Option { Option(name, short: "q", help) }
+}
+
+/// The question before a command deletes what cannot be had back without work.
+package enum Confirmation {
+    package static let option = Option("yes", "do not ask; required where standard input is no terminal")
+
+    /// Returns after `y` or `yes` on the terminal, or at once with `--yes`.
+    ///
+    /// - Parameter what: what is going to happen, such as `delete every image of /srv/cache`.
+    /// - Throws: wrong usage without a terminal and `--yes`; an error for another answer.
+    package static func ask(_ what: String, _ arguments: Arguments, of command: String) throws(CommandError) {
+        if arguments.flag(option.name) { return }
+        guard Console.isTerminal(STDIN_FILENO), !arguments.flag("json") else {
+            throw .usage("\(command): would \(what); --yes confirms that")
+        }
+        Console.noteRaw("larder: \(PrintableText.text(what))? [y/N] ")
+        guard ["y", "yes"].contains(readLine()?.lowercased() ?? "") else {
+            throw .larder(.other, "nothing was changed")
+        }
     }
 }

@@ -1,5 +1,7 @@
+import Downloader
 import ImageModel
 import JobQueue
+import ObjectStore
 import Reports
 import Terminal
 
@@ -126,5 +128,16 @@ extension DashboardRoute {
             try await change(call, name)
             return [field: field == "url" ? ShownURL.masked(name) : name]
         }
+    }
+}
+
+/// Which texts can be blocked.
+package enum BlockableURL {
+    /// In bytes.
+    package static let limit = 8192
+
+    /// Whether 'enqueue' accepts the URL.
+    package static func isURL(_ text: String) -> Bool {
+        text.utf8.count <= limit && ((try? SourceURL(text)) != nil || (try? ObjectURL(text)) != nil)
     }
 }

@@ -1,5 +1,7 @@
 import CMicroHTTPD
 import Concurrency
+import Dispatch
+import Synchronization
 
 /// An answer that is sent in pieces. Dropping it ends the answer.
 package final class HTTPStream: Sendable {
@@ -32,5 +34,23 @@ package final class HTTPStream: Sendable {
         guard let stream = OpaquePointer(bitPattern: address) else { return }
         larder_http_end_stream(stream)
         requests.leave()
+    }
+}
+
+/// The requests of a server that are not answered yet.
+package final class OpenRequests: Sendable {
+    private let group = DispatchGroup()
+    private let closing = Atomic(false)
+
+    /// Whether the server ends: new requests are refused, streams end.
+    package var isClosing: Bool { closing.load(ordering: .relaxed) }
+
+    package func enter() { group.enter() }
+    package func leave() { group.leave() }
+
+    /// Refuses new requests and waits until those that are open are answered. Blocks.
+    package func close() {
+        closing.store(true, ordering: .relaxed)
+        group.wait()
     }
 }

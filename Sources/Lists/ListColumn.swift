@@ -1,4 +1,5 @@
 import CommandLine
+import Reports
 
 /// A column of a list that `enqueue` reads; others are ignored, with a note where they resemble one.
 enum ListColumn: String, CaseIterable, CodingKey {
@@ -34,5 +35,32 @@ enum ListColumn: String, CaseIterable, CodingKey {
         let columns = allCases.filter { $0 != .at && !given.contains($0.rawValue) }.map(\.rawValue)
         let isShort = (3...).contains(word.utf8.count)
         return NearestWord.to(word, among: columns) ?? columns.first { isShort && $0.hasPrefix(word) }
+    }
+}
+
+/// The names of a list's columns, or of the fields of its JSON, that resemble a column and are none.
+struct MisspeltColumns {
+    /// The most names that are looked at: each object of a list may have others.
+    private static let most = 1_000
+
+    private var seen: Set<String> = []
+    /// A line about each that was found since the last `take`.
+    private var notes: [String] = []
+
+    /// Looks at the names of one record.
+    mutating func add(_ names: [String]) {
+        guard seen.count < Self.most else { return }
+        let new = names.filter { ListColumn(rawValue: $0) == nil && !seen.contains($0) }
+        guard !new.isEmpty else { return }
+        let given = Set(names)
+        for name in new.sorted() where seen.insert(name).inserted {
+            guard let near = ListColumn.nearest(to: name, given: given) else { continue }
+            notes.append("'\(FailureLine.cut(name))' is no column and is ignored; did you mean '\(near)'?")
+        }
+    }
+
+    mutating func take() -> [String] {
+        defer { notes = [] }
+        return notes
     }
 }

@@ -1,4 +1,5 @@
 package import JobQueue
+import Terminal
 
 extension BatchProgress {
     /// The state in words: `waiting`, `waiting for more URLs`, `running`, `paused`, `cancelled`, `finished`,
@@ -21,5 +22,19 @@ extension BatchProgress {
     package var fromCache: Int? {
         guard failed + retries + joined == 0, open == 0 else { return nil }
         return max(0, succeeded - downloads)
+    }
+
+    /// Whether the batch is complete. It changes again only when its failures are retried.
+    package var isOver: Bool { state == .finished || state == .cancelled }
+
+    /// The name, or the number of a batch without a name.
+    package var displayName: String { name ?? "\(id)" }
+
+    /// `spring (7)`, or `7` for a batch without a name.
+    package var title: String { Self.title(name, id) }
+
+    /// For a terminal: what could move the cursor is shown as its code.
+    package static func title(_ name: String?, _ id: Int64) -> String {
+        name.map { "\(PrintableText.text($0)) (\(id))" } ?? "\(id)"
     }
 }

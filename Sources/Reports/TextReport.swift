@@ -46,3 +46,8 @@ package enum TextReport {
         ]
     }
 }
+
+/// The forms of a report.
+package enum ReportFormat: String, CaseIterable {
+    case text, json, html, csv
+}

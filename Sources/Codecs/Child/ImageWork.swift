@@ -190,3 +190,38 @@ package struct ImageWork {
                 format: header.format, width: size.width, height: size.height, bytes: bytes.count, copied: true))
     }
 }
+
+/// The processor time of this process.
+enum ProcessorClock {
+    /// User and system time of all threads since the process started.
+    static var now: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+/// The descriptor that a variant is written to.
+struct OutputDescriptor {
+    private let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    /// Writes all bytes from offset 0.
+    ///
+    /// - Throws: `TranscodeError` 403, 501.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(TranscodeError) {
+        var done = 0
+        while done < bytes.count {
+            let written = pwrite(number, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(done))
+            if written > 0 {
+                done += written
+            } else if written == 0 || errno != EINTR {
+                let number = errno
+                throw TranscodeError(
+                    MachineShortage.reason(number) == nil ? .store : .localFault,
+                    "the output cannot be written (errno \(number))")
+            }
+        }
+    }
+}

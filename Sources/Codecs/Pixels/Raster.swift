@@ -52,3 +52,54 @@ struct Raster {
         bytes[start + 3] = alpha
     }
 }
+
+/// Colours under transparency, for filters that ignore alpha.
+extension Raster {
+    /// Mixes the colour of each pixel that is more transparent than those around it with theirs, so that there is no
+    /// edge at the outline of what is opaque.
+    ///
+    /// - Parameter blurred: the straight pixels of the same image, blurred as premultiplied ones.
+    func fillTransparency(from blurred: UnsafePointer<UInt8>) {
+        for start in stride(from: 0, to: bytes.count, by: 4) {
+            let alpha = Int(bytes[start + 3]), around = Int(blurred[start + 3])
+            guard alpha < around else { continue }
+            for band in start..<start + 3 {
+                let mixed = Int(bytes[band]) * alpha + Int(blurred[band]) * (around - alpha)
+                bytes[band] = UInt8((mixed + around / 2) / around)
+            }
+        }
+    }
+
+    /// Changes an image's own colours by as much as a filter changed the filled ones, which are here; a transparent
+    /// pixel becomes zeros.
+    ///
+    /// - Parameters:
+    ///   - own: the pixels before they were filled.
+    ///   - filled: the pixels before the filter.
+    func restoreColors(_ own: UnsafePointer<UInt8>, filled: UnsafePointer<UInt8>) {
+        for start in stride(from: 0, to: bytes.count, by: 4) {
+            guard bytes[start + 3] > 0 else {
+                store(0, 0, 0, 0, start / 4)
+                continue
+            }
+            for band in start..<start + 3 {
+                bytes[band] = UInt8(min(max(Int(bytes[band]) + Int(own[band]) - Int(filled[band]), 0), 255))
+            }
+        }
+    }
+
+    /// Draws straight RGBA pixels over a rectangle, which lies within the image.
+    ///
+    /// - Parameter opacity: 0…1, by which their alpha is multiplied.
+    func draw(_ pixels: UnsafeRawBufferPointer, _ place: PixelRect, opacity: Double) {
+        for y in 0..<place.height {
+            for x in 0..<place.width {
+                let start = (y * place.width + x) * 4, index = (place.y + y) * width + place.x + x
+                let alpha = Float(pixels[start + 3]) / 255 * Float(opacity)
+                guard alpha > 0 else { continue }
+                let color = Pixel(Float(pixels[start]), Float(pixels[start + 1]), Float(pixels[start + 2]), 255)
+                store(premultiplied: color / 255 * alpha + premultiplied(index) * (1 - alpha), index)
+            }
+        }
+    }
+}

@@ -1,3 +1,4 @@
+private import CLinux
 private import CVips
 private import FoundationEssentials
 internal import ImageModel
@@ -126,4 +127,37 @@ final class SharedImage {
     let image: LibvipsImage
 
     init(_ image: consuming LibvipsImage) { self.image = image }
+}
+
+/// Binds codecs that start threads of their own to one processor. x265 and aom start threads, and libvips 8.14.1 has no
+/// option to prevent it.
+enum CPUAffinity {
+    /// Runs `body` with this thread, and all that it starts, on one processor.
+    static func onOneProcessor<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        var before = larder_processors()
+        let isPinned = larder_pin_processor(&before) == 0
+        defer { if isPinned { larder_unpin_processor(&before) } }
+        return try body()
+    }
+}
+
+/// Texts of EXIF's fields as libvips 8.14 writes them: `VALUE (SHOWN, ASCII, 5 components, 5 bytes)`.
+enum EXIFText {
+    /// The value without what libvips adds. What it shows of a copyright has parentheses of its own.
+    static func value(_ text: String) -> String {
+        let bytes = Array(text.utf8), mark = Array(" (".utf8)
+        let places = bytes.indices.filter { bytes[$0...].starts(with: mark) }
+        // A value has one component for each byte and usually one for the zero byte at its end.
+        let count = text.ranges(of: ", ASCII, ").last.flatMap {
+            Int(text[$0.upperBound...].prefix { $0.isWholeNumber })
+        }
+        let end = places.first { $0 + 1 == count } ?? places.first { $0 == count } ?? places.first
+        return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
+    }
+
+    /// The text for a value: libvips drops what follows the last opening parenthesis.
+    static func field(_ value: String) -> String {
+        let count = value.utf8.count + 1
+        return "\(value) (, ASCII, \(count) components, \(count) bytes)"
+    }
 }

@@ -93,3 +93,54 @@ extension LibvipsImage {
         return format.hasXMPOrientation ? bytes("xmp-data").flatMap(XMPOrientation.read) ?? 1 : 1
     }
 }
+
+/// The duration of frames and the loop count of an animation.
+enum FrameTiming {
+    /// The duration of a frame in seconds; 0.1 when the file has none or less than 11 ms. Source: SDWebImage 5.21.5,
+    /// SDImageIOAnimatedCoder.
+    static func duration(_ raw: Double?) -> Double {
+        guard let raw, raw >= 0.011 else { return 0.1 }
+        return raw
+    }
+
+    /// Milliseconds of every frame, from libvips' list, which may be too short.
+    static func milliseconds(_ raw: [Int], frames: Int) -> [Int] {
+        milliseconds((0..<frames).map { $0 < raw.count ? Double(raw[$0]) / 1000 : nil })
+    }
+
+    /// Milliseconds of every frame, from its seconds in the file.
+    static func milliseconds(_ seconds: [Double?]) -> [Int] { seconds.map { Int((duration($0) * 1000).rounded()) } }
+
+    /// The count in the file, from the one that libvips gives.
+    static func loopCount(_ raw: Int, addsFirstPlay: Bool) -> Int {
+        addsFirstPlay && raw > 1 ? raw - 1 : max(0, raw)
+    }
+
+    /// The count to give to libvips for a count in the file.
+    ///
+    /// - Parameter hasBlock: whether the count comes from a block in a GIF. Else an animation that plays once becomes a
+    ///   GIF without the block: browsers play one with the count 1 twice.
+    static func raw(loopCount: Int, addsFirstPlay: Bool, hasBlock: Bool) -> Int {
+        guard addsFirstPlay, loopCount > 0 else { return loopCount }
+        return loopCount == 1 && !hasBlock ? 1 : loopCount + 1
+    }
+}
+
+/// The orientation in XMP, used when EXIF has none. Some programs write only this one, and Apple's codecs, which
+/// SDWebImage uses, apply it.
+enum XMPOrientation {
+    /// 1…8; nil when there is none. Searches for the property in its two forms and does not parse RDF.
+    static func read(_ xmp: [UInt8]) -> Int? {
+        let name = Array("tiff:Orientation".utf8)
+        guard xmp.count > name.count + 2 else { return nil }
+        let quotes: [UInt8] = [UInt8(ascii: "\""), UInt8(ascii: "'")]
+        for start in 0..<(xmp.count - name.count - 2) where xmp[start..<start + name.count].elementsEqual(name) {
+            // tiff:Orientation="3", or <tiff:Orientation>3</tiff:Orientation>.
+            let after = Array(xmp[(start + name.count)...].prefix(3))
+            let isAttribute = after.count == 3 && after[0] == UInt8(ascii: "=") && quotes.contains(after[1])
+            let digit = isAttribute ? after[2] : after[0] == UInt8(ascii: ">") ? after[1] : 0
+            if (UInt8(ascii: "1")...UInt8(ascii: "8")).contains(digit) { return Int(digit - UInt8(ascii: "0")) }
+        }
+        return nil
+    }
+}

@@ -1,6 +1,7 @@
 import CommandLine
 import Concurrency
 import DiskCache
+import ImageModel
 import Reports
 import Terminal
 
@@ -94,4 +95,18 @@ struct CacheFilter: Sendable {
     }
 
     func passes(_ found: String?) -> Bool { format == nil || format == found }
+}
+
+/// The format of a stored file by its first bytes; its extension comes from the URL and may be wrong.
+enum FileFormat {
+    /// Every value of `name`.
+    static let names = ImageFormat.allCases.map(\.name) + ["unknown", "unreadable"]
+
+    /// `jpeg`, `png`, …, `unknown` for other contents, or `unreadable`. Blocks.
+    static func name(ofFile name: String, in store: any ImageStore) -> String {
+        guard let file = try? store.peek(named: name), let prefix = try? file.bytes(ImageFormat.recognisedBytes) else {
+            return "unreadable"
+        }
+        return ImageFormat.recognise(prefix)?.name ?? "unknown"
+    }
 }

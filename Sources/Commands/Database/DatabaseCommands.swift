@@ -1,5 +1,6 @@
 import CommandLine
 import EmbeddedPostgres
+import FoundationEssentials
 import JobQueue
 import Terminal
 
@@ -99,5 +100,98 @@ extension Command {
         if let moved = status.moved { lines.append("moved: \(moved)") }
         try Console.show(line, arguments, lines.joined(separator: "\n"))
         return .done
+    }
+
+    static let check = Command(
+        words: ["check"], operands: "",
+        summary: "Check the queue's invariants; prints nothing when all hold",
+        discussion: """
+            Prints each violated invariant with its job or batch, at most 1,000 lines; the exit code is then 1. Reads all
+            live jobs and all history in one snapshot, about a second per 200,000 records.
+            """,
+        examples: ["larder check"],
+        options: [Settings.databaseOption]
+    ) { arguments in
+        let violations = try await Settings(arguments).openQueue().reports.check()
+        for found in violations {
+            let line: JSONObject = ["invariant": found.invariant, "subject": found.subject, "detail": found.detail]
+            try Console.show(
+                line, arguments, "\(found.invariant): \(found.subject.map { "\($0): " } ?? "")\(found.detail)")
+        }
+        return violations.isEmpty ? .done : .failed
+    }
+
+    static let migrate = Command(
+        words: ["migrate"], operands: "",
+        summary: "Apply the migrations that the database lacks",
+        discussion: """
+            Takes a lock and applies each migration in its own transaction, or all to an empty database in one. A migration that does not get its locks within
+            2 s is rolled back, so that workers do not wait behind it, and tried again for up to 5 minutes. A database
+            newer than this program is refused; --status shows its migrations.
+            """,
+        examples: ["larder migrate", "larder migrate --status"],
+        options: [
+            Option("status", "print the applied and the pending migrations and change nothing"),
+            Option("dry-run", "print the SQL of the pending migrations and change nothing"), Settings.databaseOption,
+        ]
+    ) { arguments in
+        let url = try await Settings(arguments).database()
+        let migrator = Migrator(PostgresJobQueue.Configuration(databaseURL: url))
+        if arguments.flag("dry-run") {
+            for step in try await migrator.pending() {
+                // A comment, because the output is SQL.
+                try Console.show(
+                    ["number": step.number, "name": step.name, "sql": step.sql], arguments,
+                    "-- migration \(step.name)\n\(step.sql)")
+            }
+            return .done
+        }
+        let applied =
+            arguments.flag("status")
+            ? nil : Set(try await migrator.migrate { Console.note("\($0.message); trying again") }.map(\.number))
+        if applied?.isEmpty == true, !arguments.flag("json") { Console.line("nothing to do") }
+        for step in try await migrator.status() where applied?.contains(step.number) ?? true {
+            try Console.show(
+                ["number": step.number, "name": step.name, "appliedAt": step.appliedAt], arguments,
+                "\(step.name): \(step.appliedAt.map { "applied \($0)" } ?? "pending")"
+                    + (step.isNewer ? " by a newer program" : ""))
+        }
+        return .done
+    }
+}
+
+/// The roles of the database that a command needs, for the error of a login that lacks them.
+enum RequiredRole {
+    /// Empty for a command that no role of Larder's allows, such as `migrate`, which the owner of the schema runs.
+    static func names(for command: Command) -> [String] {
+        switch command.name {
+        case "run": ["larder_producer", "larder_worker"]
+        case "enqueue", "pipeline set": ["larder_producer"]
+        case "work": ["larder_worker"]
+        case "status", "report", "check", "doctor", "serve", "path": ["larder_reader"]
+        case "migrate": []
+        default:
+            switch (command.words[0], command.words.last) {
+            case ("db", _), ("bench", _), ("chaos", _): []
+            case ("cache", _), (_, "list"), (_, "show"): ["larder_reader"]
+            default: ["larder_admin"]
+            }
+        }
+    }
+
+    /// What to do about `error` of `command`; nil unless the database denied a permission that a role has.
+    static func remedy(_ error: any Error, of command: Command, login: String?) -> String? {
+        let names = names(for: command).joined(separator: ", ")
+        guard let error = error as? QueueError, error.isDenied, !names.isEmpty else { return nil }
+        let login = login.map { "\"\($0.replacing("\"", with: "\"\""))\"" } ?? "LOGIN"
+        return "'larder \(command.name)' needs \(names): GRANT \(names) TO \(login)"
+    }
+
+    /// The user that a database URL names.
+    static func login(_ url: String?) -> String? {
+        let parts = url.flatMap { URLComponents(string: $0) }
+        return [parts?.user, parts?.queryItems?.last { $0.name == "user" }?.value].compactMap(\.self).first {
+            !$0.isEmpty
+        }
     }
 }

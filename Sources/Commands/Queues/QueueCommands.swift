@@ -51,3 +51,52 @@ extension Command {
         return .done
     }
 }
+
+/// The two limits of `queue set` and `origin set`, over all workers. They are set together.
+enum QueueLimitOptions {
+    static let options = [
+        Option("max-running", .value("N"), "jobs that run at once, at least 1; none removes the limit"),
+        Option("max-rate", .value("R"), "jobs per second, 0.001 to 1000000; none removes the limit"),
+    ]
+
+    /// Both limits, nil for no limit; nil when neither is given.
+    static func values(_ arguments: Arguments) throws(CommandError) -> (running: Int?, rate: Double?)? {
+        let texts = (running: try arguments.value("max-running"), rate: try arguments.value("max-rate"))
+        guard texts != (nil, nil) else { return nil }
+        let running = texts.running == "none" ? nil : try arguments.number("max-running", in: 1...Int(Int32.max))
+        let rate = try (texts.rate == "none" ? nil : texts.rate).map { (text) throws(CommandError) in
+            guard let rate = Double(text), (0.001...1_000_000).contains(rate) else {
+                throw .usage("\(arguments.label("max-rate")): '\(text)' is not a number from 0.001 to 1000000")
+            }
+            return rate
+        }
+        return (running, rate)
+    }
+}
+
+extension Command {
+    static let originSet = Command(
+        words: ["origin", "set"], operands: "URL...",
+        summary: "Limit the jobs of these URLs' origins that all workers together run at once or claim per second",
+        discussion: """
+            Both limits are set, in all queues: one that is not given is removed. Jobs beyond a limit are scheduled for the
+            time at which the origin will probably have a place for them. 'larder status --origins' shows the limits.
+            """,
+        examples: [
+            "larder origin set https://images.example.com --max-running 4 --max-rate 10",
+            "larder origin set https://images.example.com --max-running none",
+        ],
+        options: QueueLimitOptions.options + [Settings.databaseOption]
+    ) { arguments in
+        let operands = try arguments.operands("URL", of: "origin set")
+        guard let (running, rate) = try QueueLimitOptions.values(arguments) else {
+            throw CommandError.usage("origin set: --max-running or --max-rate is required; 'none' removes both limits")
+        }
+        let queue = try await Settings(arguments).openQueue()
+        for operand in operands { try await queue.operations.limitOrigin(operand, maxRunning: running, maxRate: rate) }
+        try Console.show(
+            ["limited": operands.count, "maxRunning": running, "maxRate": rate], arguments,
+            "\(operands.count.counted("origin")): \(QueueLine.limits(running, rate))")
+        return .done
+    }
+}

@@ -1,3 +1,5 @@
+private import CICU
+
 /// A cache key parsed as Apple's `NSURL` parses it: by RFC 3986, with illegal characters escaped.
 ///
 /// Illegal characters in user, path, query and fragment are escaped. A host that is not ASCII becomes Punycode by
@@ -124,5 +126,45 @@ extension URLParts {
             guard let name = HostName.ascii(host), PercentEncoding.isLegal(name[...], for: .name) else { return nil }
             return name[...]
         }
+    }
+}
+
+/// International host names.
+enum HostName {
+    /// The longest name that Apple converts, in bytes, and the longest result.
+    private static let limit = 2_048
+
+    /// The name in ASCII by UTS 46 (`uidna_nameToASCII`); nil when it is not valid.
+    ///
+    /// Apple's Foundation uses the same function of ICU with the same checks.
+    static func ascii(_ name: ArraySlice<UInt8>) -> [UInt8]? {
+        guard (1...limit).contains(name.count) else { return nil }
+        // Unicode 15.1 changed one mapping of letters in use; iOS 18 has it, ICU 72 of Debian 12 has not.
+        let name = name.replacing("\u{1E9E}".utf8, with: "\u{DF}".utf8)
+        var ascii = [CChar](repeating: 0, count: limit)
+        let count = name.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { name in
+            ascii.withUnsafeMutableBufferPointer { ascii in
+                icu_name_to_ascii(name.baseAddress, Int32(name.count), ascii.baseAddress, Int32(ascii.count))
+            }
+        }
+        return count > 0 ? ascii.prefix(Int(count)).map { UInt8(bitPattern: $0) } : nil
+    }
+}
+
+/// The rules by which Apple's `NSURL` escapes a text that is not a URL as it stands. Keys of variants and extensions of
+/// file names depend on them.
+///
+/// Source: swift-foundation, `RFC3986Parser.parse` of Swift 6.3 (iOS 17 to 26) and `URL.parse` with `useModernParsing`
+/// (iOS 27).
+public enum URLRules: String, Sendable, CaseIterable {
+    /// iOS 17 to 26, macOS 14 to 26: a component with an illegal character is escaped whole, the `%` of its escapes
+    /// included.
+    case ios17
+    /// iOS 27 and macOS 27: the escapes of a component stay.
+    case ios27
+
+    /// The text of the URL that an app makes of `text`: `NSURL.absoluteString`. Nil when it is no URL.
+    public func absoluteString(of text: String) -> String? {
+        KeyURL(Array(text.utf8), rules: self).map { String(decoding: $0.text, as: UTF8.self) }
     }
 }

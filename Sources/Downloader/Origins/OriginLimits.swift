@@ -1,3 +1,5 @@
+package import Concurrency
+
 /// Which waiting transfer may start: the limits in all and per origin, breakers, holds, rates and the order. A pure
 /// value.
 ///
@@ -221,5 +223,19 @@ package struct OriginLimits: Sendable {
             let kept = (changes[origin] ?? []).filter { old in !newer.contains { $0.isHold == old.isHold } }
             changes[origin] = kept + newer
         }
+    }
+}
+
+/// The limits of all origins, shared by the network thread, which starts transfers by them, and by a worker, which
+/// exchanges holds and open breakers with other workers.
+package final class OriginLimiter: Sendable {
+    /// Signalled when `OriginLimits.takeChanges` has something to return.
+    package let changed = AsyncEvent()
+    package let settings: OriginSettings
+    package let limits: Locked<OriginLimits>
+
+    init(_ configuration: FetchConfiguration) {
+        settings = configuration.origins
+        limits = Locked(OriginLimits(configuration))
     }
 }

@@ -1,3 +1,4 @@
+private import Glibc
 package import ImageModel
 
 /// One download: what is requested and which responses are accepted. A request modifier may replace it.
@@ -82,4 +83,55 @@ public enum FetchPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
 
     /// Orders by urgency, lowest first.
     public static func < (a: FetchPriority, b: FetchPriority) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The limits of one download.
+public struct FetchLimits: Sendable, Hashable {
+    /// Bytes of a body, `32 MiB`; counted as they arrive, independent of the headers.
+    public var body: Int64 = 32 << 20
+    /// A name lookup, `3 s`.
+    public var lookup: Duration = .seconds(3)
+    /// The TCP and TLS handshakes, `5 s`.
+    public var connect: Duration = .seconds(5)
+    /// Time without received bytes, `15 s` (SDWebImage 5.21.5, downloadTimeout).
+    public var idle: Duration = .seconds(15)
+    /// Lookups and transfers of all redirects together, `60 s`; waiting for a free connection does not count.
+    public var total: Duration = .seconds(60)
+    /// Redirects followed, `5`.
+    public var redirects: Int = 5
+    /// Bytes of the headers of one response, `64 KiB`.
+    public var headers: Int = 64 << 10
+    /// How often a broken transfer is continued, `3`; each try must receive at least one byte.
+    public var resumptions: Int = 3
+
+    /// The defaults.
+    public init() {}
+}
+
+/// A part of an open file that is sent as the body of a request.
+package struct UploadedPart: Sendable, Equatable {
+    /// The file, open for reading; it stays the caller's and must be open until the call returns.
+    package let file: Int32
+    /// The first byte to send.
+    package let offset: Int
+    /// Bytes to send.
+    package let count: Int
+
+    /// A part of `file`, which must be that long.
+    package init(of file: Int32, offset: Int = 0, count: Int) {
+        self.file = file
+        self.offset = offset
+        self.count = count
+    }
+
+    /// Reads the bytes from `position` of the part on; 0 at its end, nil when the file cannot be read or is shorter.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int) -> Int? {
+        let rest = min(buffer.count, count - position)
+        if rest <= 0 { return 0 }
+        while true {
+            let read = pread(file, buffer.baseAddress, rest, off_t(offset + position))
+            if read < 0 && errno == EINTR { continue }
+            return read > 0 ? read : nil
+        }
+    }
 }

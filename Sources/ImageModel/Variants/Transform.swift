@@ -97,3 +97,42 @@ package enum Transform: Sendable, Hashable {
         }
     }
 }
+
+/// How a tint is composited over the image. The raw values are Core Graphics' numbers.
+package enum BlendMode: Int, Sendable, Hashable, CaseIterable {
+    /// PDF's separable modes.
+    case normal, multiply, screen, overlay, darken, lighten, colorDodge, colorBurn, softLight, hardLight
+    /// PDF's other modes; the last four are not separable.
+    case difference, exclusion, hue, saturation, color, luminosity
+    /// Porter and Duff's operators. `sourceIn` is a tint's default since SDWebImage 5.20.
+    case clear, copy, sourceIn, sourceOut, sourceAtop, destinationOver, destinationIn, destinationOut
+    /// The remaining operators and the two sums.
+    case destinationAtop, xor, plusDarker, plusLighter
+
+    /// The Core Graphics name in lower camel case.
+    package var name: String { "\(self)" }
+}
+
+/// The corners to round. The bits are UIKit's.
+package struct Corners: OptionSet, Sendable, Hashable {
+    /// The bits as written in a key.
+    package let rawValue: UInt64
+
+    /// Creates a set of corners from UIKit's bits.
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The corner at the origin.
+    package static let topLeft = Corners(rawValue: 1)
+    /// The corner at the end of the first row.
+    package static let topRight = Corners(rawValue: 2)
+    /// The corner at the start of the last row.
+    package static let bottomLeft = Corners(rawValue: 4)
+    /// The corner at the end of the last row.
+    package static let bottomRight = Corners(rawValue: 8)
+    /// Every corner; draws as the four together do, but its key is another.
+    package static let all = Corners(rawValue: .max)
+
+    static let names: [(name: String, corner: Corners)] = [
+        ("topLeft", .topLeft), ("topRight", .topRight), ("bottomLeft", .bottomLeft), ("bottomRight", .bottomRight),
+    ]
+}

@@ -190,3 +190,13 @@ actor Connection {
     /// Closes the sessions of the pool that are not in use; the next call opens another one.
     func close() { pool.closeIdle() }
 }
+
+/// The statements that a queue has sent, each one round trip.
+package struct StatementCounts: Sendable, Equatable {
+    /// Sent, answered or not.
+    package var sent = 0
+    /// Refused by the server, or lost with the connection; sessions that could not be opened included.
+    package var failed = 0
+    /// Time between sending and the answer, of all of them.
+    package var time = Duration.zero
+}

@@ -1,3 +1,4 @@
+package import DiskCache
 package import Downloader
 
 /// A failure of an object store or of the way to it.
@@ -137,5 +138,28 @@ package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConverti
 
     private static func printable(_ text: String) -> String {
         String(text.unicodeScalars.prefix(300).map { $0.value < 0x20 || $0.value == 0x7f ? " " : Character($0) })
+    }
+}
+
+extension StoreError {
+    /// The failure of an object store as one of a store.
+    ///
+    /// - Parameter operation: what failed, as the words after "cannot": `upload`.
+    package init(_ error: ObjectStoreError, _ operation: String, _ path: String) {
+        let code: Code =
+            switch error.code {
+            case .noBucket, .noObject: .missing
+            case .preconditionFailed, .conflict: .busy
+            case .accessDenied, .badCredentials: .permission
+            case .clockSkewed: .clockSkewed
+            case .unsupported: .unsupported
+            // A wrong digest of a request says nothing about the object.
+            case .throttled, .serverFailed, .unreachable, .badDigest: .unreachable
+            case .held, .untrusted, .otherRegion, .noCredentials: .unavailable
+            case .localFault: .machine
+            case .invalidAddress: .invalidName
+            case .fileFailed, .refused, .withdrawn: .inputOutput
+            }
+        self.init(code, operation, path, cause: error.message)
     }
 }

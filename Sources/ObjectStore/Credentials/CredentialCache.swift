@@ -1,6 +1,8 @@
 private import Concurrency
 private import Downloader
+private import FoundationEssentials
 private import Glibc
+private import ImageModel
 
 /// The current credentials of a source: requested once for all callers, and again five minutes before they expire.
 package final class CredentialCache: Sendable {
@@ -162,5 +164,71 @@ package final class CredentialCache: Sendable {
 
     private static func port(of url: String) -> Set<UInt16> {
         do throws(FetchError) { return [try Origin(of: url).port] } catch { return [] }
+    }
+}
+
+/// The responses of the services that issue temporary credentials.
+package enum CredentialAnswer {
+    /// The JSON of a container's endpoint.
+    ///
+    /// - Throws: `badCredentials` for anything else.
+    package static func container(_ body: [UInt8]) throws(ObjectStoreError) -> AccessKey {
+        guard case .object(let fields)? = try? JSONValue.parse(body),
+            case .string(let id)? = fields["AccessKeyId"], case .string(let secret)? = fields["SecretAccessKey"]
+        else { throw ObjectStoreError(.badCredentials, "the container's credentials endpoint returned no keys") }
+        func text(_ name: String) -> String? { if case .string(let text)? = fields[name] { text } else { nil } }
+        return AccessKey(
+            id: id, secret: secret, sessionToken: text("Token"), expiration: text("Expiration").flatMap(seconds))
+    }
+
+    /// The XML of `AssumeRoleWithWebIdentity`.
+    ///
+    /// - Throws: `badCredentials` for anything else.
+    package static func webIdentity(_ body: [UInt8]) throws(ObjectStoreError) -> AccessKey {
+        let keys = XMLNode(body)?["AssumeRoleWithWebIdentityResult"]?["Credentials"]
+        guard let keys, let id = keys["AccessKeyId"]?.text, let secret = keys["SecretAccessKey"]?.text else {
+            throw ObjectStoreError(.badCredentials, "the security token service returned no keys")
+        }
+        return AccessKey(
+            id: id, secret: secret, sessionToken: keys["SessionToken"]?.text,
+            expiration: keys["Expiration"].flatMap { seconds($0.text) })
+    }
+
+    /// Seconds since 1970 of `2026-11-25T01:02:03Z`, with or without a fraction.
+    package static func seconds(_ text: String) -> Int? {
+        let date = try? Date(String(text.prefix(19)) + "Z", strategy: .iso8601)
+        return date.map { Int($0.timeIntervalSince1970) }
+    }
+}
+
+/// The shared credentials file: sections `[profile]` of lines `name = value`.
+package enum SharedCredentials {
+    /// The credentials of a profile.
+    ///
+    /// - Throws: `badCredentials` when the file has no such profile, or the profile no key.
+    package static func key(
+        of profile: String, in text: String, path: String
+    ) throws(ObjectStoreError) -> AccessKey {
+        var isInside = false
+        var values: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            let line = trimmed(line)
+            if line.isEmpty || line.hasPrefix("#") || line.hasPrefix(";") { continue }
+            if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
+                isInside = trimmed(line[line.index(after: line.startIndex)..<end]) == profile
+            } else if isInside, let equals = line.firstIndex(of: "=") {
+                values[trimmed(line[..<equals]).lowercased()] = trimmed(line[line.index(after: equals)...])
+            }
+        }
+        guard let id = values["aws_access_key_id"], let secret = values["aws_secret_access_key"] else {
+            throw ObjectStoreError(.badCredentials, "\(path) has no keys for the profile '\(profile)'")
+        }
+        return AccessKey(id: id, secret: secret, sessionToken: values["aws_session_token"])
+    }
+
+    private static func trimmed(_ text: some StringProtocol) -> String {
+        func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
+        let end = text.lastIndex { !isSpace($0) }
+        return end.map { String(text[...$0].drop(while: isSpace)) } ?? ""
     }
 }

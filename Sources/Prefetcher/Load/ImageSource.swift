@@ -33,3 +33,20 @@ extension ImageSource {
 
 /// Replaces a request before it is sent; nil fails the load with error 2000.
 public typealias RequestModifier = @Sendable (FetchRequest) -> FetchRequest?
+
+/// Originals from http and https URLs (SDWebImage 5.21.5, `SDWebImageDownloader`).
+extension ImageDownloader: ImageSource {
+    /// True: another URL fails with its error.
+    public func canLoad(_ url: String) -> Bool { true }
+
+    /// Downloads the original by the rules and limits of the downloader.
+    public func load(
+        _ request: FetchRequest, options: LoadOptions, into file: Int32
+    ) async throws(LoadError) -> FetchResponse {
+        do throws(FetchError) {
+            return try await fetch(request, into: file)
+        } catch {
+            throw LoadError(error)
+        }
+    }
+}

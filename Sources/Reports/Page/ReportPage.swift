@@ -76,3 +76,33 @@ package struct ReportPage {
             elapsed: reports.count == 1 ? reports.first?.progress.elapsed : nil)
     }
 }
+
+/// Text as markup.
+package enum HTML {
+    /// Text that is safe between tags and in quoted attributes; control characters and marks of direction are shown as
+    /// their codes.
+    package static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in PrintableText.text(text).unicodeScalars {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+}
+
+/// The scripts and stylesheets of `Resources`, embedded in the program. A script uses what those before it declare.
+package enum PageResource {
+    /// The styles of the report and of the dashboard.
+    package static let style = EmbeddedText.page_css + EmbeddedText.images_css
+    /// The elements, charts, sections and images of a batch, for the report and the dashboard.
+    package static let script =
+        EmbeddedText.page_js + EmbeddedText.charts_js + EmbeddedText.sections_js + EmbeddedText.images_js
+    static let reportScript = script + EmbeddedText.report_js
+}

@@ -1,4 +1,5 @@
 internal import Concurrency
+private import FoundationEssentials
 public import ImageModel
 
 /// The transcoder children of one process. Images come in and variants go out as open descriptors.
@@ -218,4 +219,48 @@ public final class TranscoderPool: Sendable {
 
 extension TranscodeError {
     fileprivate static let malformedReply = TranscodeError(.died, "the child's reply is malformed")
+}
+
+/// What the child processes of a pool have done since it was created.
+package struct ChildCounts: Sendable, Equatable {
+    /// Processes that were started: one per child at first, and one for each that was replaced.
+    package var started = 0
+    /// Processes that were lost with a request: they died, hung or exceeded a limit.
+    package var lost = 0
+    /// Processor time of the requests that were answered.
+    package var processorTime = Duration.zero
+    /// Of that, the time of decoding, drawing and encoding.
+    package var codecTime = Duration.zero
+
+    mutating func add(_ result: Result<ChildReply, TranscodeError>) {
+        switch result {
+        case .success(let reply):
+            processorTime += reply.processorTime
+            codecTime += reply.codecTime
+        case .failure: lost += 1
+        }
+    }
+
+    static func + (one: ChildCounts, other: ChildCounts) -> ChildCounts {
+        ChildCounts(
+            started: one.started + other.started, lost: one.lost + other.lost,
+            processorTime: one.processorTime + other.processorTime, codecTime: one.codecTime + other.codecTime)
+    }
+}
+
+/// The memory of this machine, or of the control group that this process runs in.
+package enum MachineMemory {
+    /// In bytes: the lowest limit of the machine and of the groups above this process; 4 GiB when none is known.
+    ///
+    /// - Parameter root: the directory that stands for `/`.
+    package static func bytes(root: String = "") -> Int {
+        let lines = (try? String(contentsOfFile: "\(root)/proc/meminfo", encoding: .utf8))?.split(separator: "\n")
+        let name = "MemTotal:"
+        let total = lines?.first { $0.hasPrefix(name) }?.dropFirst(name.count).split(separator: " ").first
+        let machine = total.flatMap { Int($0) }.map { $0 * 1024 }
+        return [machine, ControlGroup(root: root).memoryBytes].compactMap(\.self).min() ?? 4 << 30
+    }
+
+    /// Default limit on the memory of all images of a pool, in bytes.
+    package static func budget(of bytes: Int) -> Int { bytes / 4 * 3 }
 }

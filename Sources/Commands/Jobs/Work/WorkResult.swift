@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import JobQueue
 import Monitoring
 import Reports
@@ -105,5 +107,76 @@ extension ExitCode {
         case .later: self = .onlyLaterWorkLeft
         case .work, .nothing: self = someFailed ? .failed : .done
         }
+    }
+}
+
+/// A drain that finds another one of the same queue, cache and machine.
+enum DrainOverlap {
+    /// Longer than a lease of 15 s.
+    private static let patience = Duration.seconds(20)
+
+    /// Runs a worker. A drain that was killed holds the queue until its lease ends; that is waited for when its process
+    /// is gone.
+    static func run(_ worker: PrefetchWorker, until stop: ShutdownRequest) async throws -> PrefetchWorker.Summary {
+        let end = ContinuousClock.now + patience
+        while true {
+            let summary = try await worker.run(until: stop)
+            guard let other = summary.other, isGone(other), stop.urgency == .none, .now < end else { return summary }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// `another drain of queue default runs on this machine since 3m 20s (process 4711), this one leaves the work to it`
+    static func text(_ other: OtherDrain, queue: String) -> String {
+        let process = other.processID.map { " (process \($0))" } ?? ""
+        return "another drain of queue \(queue) runs on this machine since "
+            + "\(ProgressLine.time(Int(other.age.components.seconds)))\(process), this one leaves the work to it"
+    }
+
+    private static func isGone(_ other: OtherDrain) -> Bool {
+        guard let process = other.processID.flatMap(pid_t.init(exactly:)), process > 0 else { return false }
+        return kill(process, 0) != 0 && errno == ESRCH
+    }
+}
+
+/// The work of a drained queue that an operator has paused or must resume, or that is due later.
+struct HeldWork {
+    private let queue: String
+    private let isPaused: Bool
+    private let left: Remaining
+
+    private var hasSuspended: Bool { left.hasSuspended }
+
+    var isEmpty: Bool { !isPaused && !hasSuspended }
+
+    /// A paused queue is not found by a login that may not read the view `queue`.
+    init(of name: String, in queue: PostgresJobQueue) async throws(QueueError) {
+        self.queue = name
+        left = try await queue.reports.remaining(queue: name, counted: true)
+        do throws(QueueError) {
+            isPaused = try await queue.reports.isHeld(queue: name)
+        } catch {
+            guard error.isDenied else { throw error }
+            isPaused = false
+        }
+    }
+
+    /// A line per kind of work with the command that resumes it.
+    var lines: [String] {
+        (isPaused
+            ? ["queue \(queue) is paused and has jobs left; 'larder resume --queue \(queue)' resumes them"] : [])
+            + (hasSuspended
+                ? [
+                    "queue \(queue) has suspended jobs; 'larder resume BATCH' resumes the jobs of a paused batch, "
+                        + "'larder retry --job N' a job whose workers crashed"
+                ] : [])
+    }
+
+    /// `queue default: 2 jobs are due later, the first at 2026-11-25T14:30:00Z`; nil when none is.
+    func later(now: Date = .now) -> String? {
+        guard let due = left.nextDue, let jobs = left.scheduled, jobs > 0 else { return nil }
+        let first = now.addingTimeInterval(Double(due.components.seconds)).ISO8601Format()
+        if jobs == 1 { return "queue \(queue): 1 job is due later, at \(first)" }
+        return "queue \(queue): \(jobs)\(jobs < 10_000 ? "" : " or more") jobs are due later, the first at \(first)"
     }
 }
