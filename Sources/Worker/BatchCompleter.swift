@@ -7,7 +7,7 @@ internal import JobQueue
 ///
 /// While the database is unavailable the slots stay in use, so results do not pile up.
 struct BatchCompleter: WorkerService {
-    let session: WorkerSession
+    let session: any WorkerJobs
     /// Where the traces of joined items are read; nil when reports have none.
     let traces: PostgresJobQueue?
     let state: Locked<WorkerState>
@@ -38,7 +38,7 @@ struct BatchCompleter: WorkerService {
     private func complete(_ results: [AttemptResult]) async {
         var decisions: [Decision] = []
         var left = results
-        let delivery = OutcomeDelivery(complete: session.complete) { [observe] claim, error in
+        let delivery = OutcomeDelivery(complete: session.complete(_:)) { [observe] claim, error in
             observe(.resultRefused(job: claim.job, error))
         }
         do throws(QueueError) {

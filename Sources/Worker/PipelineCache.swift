@@ -16,8 +16,8 @@ actor PipelineCache {
     /// Versions kept at most.
     private static let limit = 256
 
-    init(queue: PostgresJobQueue) {
-        self.init { id throws(QueueError) in try await queue.workers.pipeline(id: id) }
+    init(queue: any WorkerQueue) {
+        self.init { id throws(QueueError) in try await queue.pipeline(id: id) }
     }
 
     init(read: @escaping Read) { self.read = read }

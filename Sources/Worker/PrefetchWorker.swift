@@ -90,7 +90,7 @@ package struct PrefetchWorker: Sendable {
         }
     }
 
-    let queue: PostgresJobQueue
+    let queue: any WorkerQueue
     let loader: any Loader
     let configuration: Configuration
     let maintenance = MaintenanceSignal()
@@ -102,7 +102,7 @@ package struct PrefetchWorker: Sendable {
     ///
     /// - Parameter observe: called for each event on the worker's tasks; it must not block.
     package init(
-        queue: PostgresJobQueue, loader: any Loader, configuration: Configuration,
+        queue: any WorkerQueue, loader: any Loader, configuration: Configuration,
         observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.queue = queue
@@ -117,21 +117,24 @@ package struct PrefetchWorker: Sendable {
 
     /// The services that run as long as the worker. The services of one registration are in `WorkerRegistration.run`.
     private func services(until shutdown: ShutdownRequest, _ wake: AsyncEvent) -> [any WorkerService] {
-        var services: [any WorkerService] = MaintenanceKind.allCases.map { kind in
-            MaintenanceService(
-                kind, queue: queue, signal: maintenance,
-                foundJobs: { [foundJobs] in
-                    foundJobs.withLock { $0 = true }
-                    wake.signal()
-                }, observe: observe)
+        var services: [any WorkerService] = []
+        if let database = queue.database {
+            services += MaintenanceKind.allCases.map { kind in
+                MaintenanceService(
+                    kind, queue: database, signal: maintenance,
+                    foundJobs: { [foundJobs] in
+                        foundJobs.withLock { $0 = true }
+                        wake.signal()
+                    }, observe: observe)
+            }
         }
         if let (store, policy) = configuration.expiry {
             services.append(ExpiryService(store: store, policy: policy, shutdown: shutdown, observe: observe))
         }
-        if let (downloader, key) = configuration.webhooks {
+        if let (downloader, key) = configuration.webhooks, let database = queue.database {
             services.append(
                 WebhookService(
-                    downloader: downloader, key: key, queue: queue, signal: maintenance, observe: observe))
+                    downloader: downloader, key: key, queue: database, signal: maintenance, observe: observe))
         }
         return services + configuration.services
     }
@@ -149,10 +152,10 @@ package struct PrefetchWorker: Sendable {
         let wake = AsyncEvent()
         let limit = StopLimit(
             grace: configuration.grace, lastStatements: configuration.lastStatements, deadline: deadline)
-        let limiting = StopLimitService(queue: queue, shutdown: shutdown, limit: limit)
+        let limiting = StopLimitService(queue: queue.database, shutdown: shutdown, limit: limit)
         configuration.claimClock.tick()
         defer {
-            queue.end(by: nil)
+            queue.database?.end(by: nil)
             configuration.claimClock.stop()
         }
         // Cancellation does not interrupt a registration; the claim loop then ends before its first claim.

@@ -12,7 +12,7 @@ struct WorkerRegistration: Sendable {
     private let shutdown: ShutdownRequest
     /// Wakes the claim loop: a slot is free, the lease is lost, or a shutdown is requested.
     private let wake: AsyncEvent
-    private let session: WorkerSession
+    private let session: any WorkerJobs
     private let lease: Lease
     private let state: Locked<WorkerState>
     private let pipelines: PipelineCache
@@ -34,7 +34,7 @@ struct WorkerRegistration: Sendable {
         var description = configuration.description
         // One that ends with a batch claims from any queue.
         if case .batchFinished = configuration.end {} else { description.queue = configuration.queue }
-        session = try await worker.queue.workers.start(description)
+        session = try await worker.queue.register(description)
         lease = Lease(seconds: session.lease.seconds, sent: sent)
         state = Locked(
             WorkerState(
@@ -44,7 +44,8 @@ struct WorkerRegistration: Sendable {
                 summary: summary))
         pipelines = PipelineCache(queue: worker.queue)
         completer = BatchCompleter(
-            session: session, traces: configuration.recordsTraces ? worker.queue : nil, state: state, wake: wake,
+            session: session, traces: configuration.recordsTraces ? worker.queue.database : nil, state: state,
+            wake: wake,
             observe: worker.observe)
         configuration.origins?.limits.withLock { $0.evidence.clockOffset = session.clockOffset }
         worker.observe(.started(worker: session.id))
@@ -71,10 +72,10 @@ struct WorkerRegistration: Sendable {
             isIdle: { [state] in state.withLock { $0.inUse == 0 } }, maintenance: worker.maintenance, wake: wake,
             observe: worker.observe)
         var services: [any WorkerService] = [heartbeat, completer]
-        if let origins = configuration.origins {
+        if let origins = configuration.origins, let database = worker.queue.database {
             services.append(
-                OriginExchange(origins: origins, queue: worker.queue, worker: session.id, observe: worker.observe))
-            services.append(OriginRules(origins: origins, queue: worker.queue, observe: worker.observe))
+                OriginExchange(origins: origins, queue: database, worker: session.id, observe: worker.observe))
+            services.append(OriginRules(origins: origins, queue: database, observe: worker.observe))
         }
         let ending = await withServices(services) { await claimLoop() }
         var summary = state.withLock { $0.summary }
@@ -201,23 +202,19 @@ struct WorkerRegistration: Sendable {
 
     private func endIsReached(isIdle: Bool) async throws(QueueError) -> Bool {
         guard case .batchFinished(let batch) = configuration.end else { return try await left() != .work }
-        if try await isFinished(batch) { return true }
+        if try await worker.queue.openItems(of: batch) == 0 { return true }
         // Suspended jobs wait for an operator, not for this worker.
         guard isIdle else { return false }
-        return try await worker.queue.reports.remaining(of: batch).isDrained
-    }
-
-    private func isFinished(_ batch: Int64) async throws(QueueError) -> Bool {
-        try await worker.queue.reports.progress(of: .id(batch), isDetailed: false).open == 0
+        return try await worker.queue.remaining(of: batch, queue: configuration.queue).isDrained
     }
 
     /// The work left that the configured end waits for.
     private func left() async throws(QueueError) -> PrefetchWorker.Summary.Left {
         switch configuration.end {
         case .stopped where configuration.runtime == nil: return .nothing
-        case .batchFinished(let batch): return try await isFinished(batch) ? .nothing : .work
+        case .batchFinished(let batch): return try await worker.queue.openItems(of: batch) == 0 ? .nothing : .work
         case .stopped, .drained:
-            let left = try await worker.queue.reports.remaining(queue: configuration.queue)
+            let left = try await worker.queue.remaining(of: nil, queue: configuration.queue)
             if left.hasReady || left.hasRunning { return .work }
             guard let due = left.nextDue else { return .nothing }
             return due <= Self.drainHorizon ? .work : .later

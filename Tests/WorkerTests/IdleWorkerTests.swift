@@ -45,7 +45,7 @@ struct IdleWorkerTests {
     /// Waits until a worker has sent so many more heartbeats; what it sent meanwhile.
     private func sent(by worker: PrefetchWorker, during beats: Int) async -> (beats: Int, claims: Int, all: Int) {
         func now() -> (beats: Int, claims: Int, all: Int) {
-            let queue = worker.queue
+            guard let queue = worker.queue.database else { return (0, 0, 0) }
             return (queue.heartbeats.counts.sent, queue.claims.counts.sent, queue.statements.sent)
         }
         let before = now()
@@ -56,8 +56,9 @@ struct IdleWorkerTests {
 
     /// Waits until a worker claims so rarely that it is idle.
     private func waitUntilIdle(_ worker: PrefetchWorker) async throws {
-        let claims = worker.queue.claims.counts.sent
-        try #require(await reached { worker.queue.claims.counts.sent > claims + WorkerState.idleAfter })
+        let claims = try #require(worker.queue.database).claims
+        let sent = claims.counts.sent
+        try #require(await reached { claims.counts.sent > sent + WorkerState.idleAfter })
     }
 
     @Test(arguments: [1, 3])

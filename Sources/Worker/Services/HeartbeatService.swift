@@ -9,7 +9,7 @@ package struct HeartbeatService: WorkerService {
     /// one and gets all maintenance.
     static let spread = 0.94...1.06
 
-    let session: WorkerSession
+    let session: any WorkerJobs
     let lease: Lease
     let running: RunningTasks<Claim>
     /// Receives the difference of this machine's clock; nil for a loader without origins.

@@ -3,7 +3,8 @@ internal import JobQueue
 
 /// Limits how long statements in flight keep a worker that is to end, however long the database takes to answer.
 struct StopLimitService: WorkerService {
-    let queue: PostgresJobQueue
+    /// Nil without a database, whose statements could take long.
+    let queue: PostgresJobQueue?
     let shutdown: ShutdownRequest
     let limit: StopLimit
 
@@ -13,11 +14,11 @@ struct StopLimitService: WorkerService {
             var end: ContinuousClock.Instant?
             while !Task.isCancelled {
                 end = limit.end(shutdown.urgency, at: .now, before: end)
-                queue.end(by: end)
+                queue?.end(by: end)
                 await requested.wait()
             }
             // A cancelled worker ends as after an urgent shutdown, which may not be requested yet.
-            queue.end(by: limit.end(.cancel, at: .now, before: end))
+            queue?.end(by: limit.end(.cancel, at: .now, before: end))
         }
     }
 }
