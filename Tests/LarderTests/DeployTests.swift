@@ -12,6 +12,7 @@ import Testing
 struct DeployTests {
     private static let units = [
         "larder-worker@.service", "larder-nightly.service", "larder-nightly-list.service", "larder-database.service",
+        "larder-serve.service",
     ]
     private static let root = PackageRoot.path + "/deploy/"
 
@@ -77,6 +78,8 @@ struct DeployTests {
         let version = Larder.version
         #expect(try Self.text("debian/changelog").hasPrefix("larder (\(version)) "))
         #expect(try Self.text("kubernetes/base/kustomization.yaml").contains("newTag: \(version)\n"))
+        let job = "larder-migrate-" + version.replacing(".", with: "-")
+        #expect(try Self.text("kubernetes/base/kustomization.yaml").contains("value: \(job)\n"))
         let page = try Document("docs/deploy.md").text
         for match in page.matches(of: /larder[:_-]([0-9]+\.[0-9]+\.[0-9]+)/) { #expect(match.1 == version) }
     }
@@ -132,11 +135,11 @@ struct DeployTests {
                 "readOnlyRootFilesystem: true", "capabilities: {drop: [ALL]}", "automountServiceAccountToken: false",
                 "restartPolicy: Never", "limits: {memory: ",
             ]
-            for line in lines where !(line.hasPrefix("restart") && file.hasSuffix("worker.yaml")) {
+            for line in lines where !(line.hasPrefix("restart") && text.contains("kind: Deployment")) {
                 #expect(text.components(separatedBy: line).count - 1 == count, "\(file): \(line)")
             }
         }
-        #expect(containers == 4)
+        #expect(containers == 5)
     }
 
     @Test func `KEDA's query counts what a worker could do now, for a login that only reads`() async throws {
