@@ -100,7 +100,7 @@ deb: lab ## the Debian packages larder and larder-lab, in .build/package (needs 
 image: build ## container images (needs podman, or CONTAINER_TOOL=docker)
 	@scripts/package-image
 
-dist: build ## the programs and their files as a .tar.xz with checksums, in .build/package
+dist: build ## the programs and their files as a .tar.xz, with a bill of materials (SPDX) and checksums, in .build/package
 	@scripts/package-archive
 
 trixie: ## build, demo and tests in a fresh Debian 13, as root (needs debootstrap)
