@@ -11,17 +11,16 @@ struct Attempt: Sendable {
     let claimedAt: ContinuousClock.Instant
     /// The loader's limits.
     let limits: WorkerLimits?
-    /// Whether the report has the steps of the load.
+    /// Includes the load's steps in the report.
     let recordsSteps: Bool
 
-    /// Whether the URL is blocked for this worker.
     private var isBlocked: Bool { job.isBlocked && !passesBlock }
 
-    /// Whether the URL is blocked by a limit that is lower than this worker's.
+    /// True if the URL was blocked by a limit that is lower than this worker's limit.
     private var passesBlock: Bool { job.blockedBy.map { limits?.exceeds($0) ?? false } ?? false }
 
-    /// The result of the load; nil when it was cancelled or the lease was lost, as there is nothing to record then.
-    /// While the database cannot confirm the lease, nothing is published and the attempt waits.
+    /// The load's result; nil if it was cancelled or the lease was lost. While the database cannot confirm the lease,
+    /// the attempt waits and publishes nothing.
     ///
     /// Fails when the pipeline cannot be read from the database.
     func run() async -> Result<AttemptResult?, QueueError> {
@@ -34,7 +33,7 @@ struct Attempt: Sendable {
             case .success(let pipeline):
                 while true {
                     let result = await load(pipeline, waited)
-                    // A load ends without a result when it may not publish. After an outage it is repeated.
+                    // The load stopped because it could not confirm its lease. Repeat it once the database answers.
                     guard result == nil, !Task.isCancelled, !lease.holds, await lease.isConfirmed() else {
                         return .success(result)
                     }
@@ -48,7 +47,7 @@ struct Attempt: Sendable {
     private func load(_ pipeline: Pipeline, _ waited: Duration) async -> AttemptResult? {
         do throws(LoadError) {
             var options = LoadOptions(rawValue: job.options)
-            // With RetryFailed only the block of an operator is reported, which that option does not pass.
+            // RetryFailed passes every block except an operator's: report only that one.
             if isBlocked { options.remove(.retryFailed) }
             var request = LoadRequest(
                 url: job.url, variants: pipeline.variants, options: options, context: try context())
@@ -67,7 +66,7 @@ struct Attempt: Sendable {
             if error.isLocalFault { return .returned(job, because: error.failure) }
             if let delay = error.heldFor { return .snoozed(job, for: delay) }
             var report = error.report
-            // The retry rules distinguish HTTP errors by the status.
+            // The retry rules match on the HTTP status.
             report.httpStatus = error.httpStatus
             var result = AttemptResult(
                 job, .failed(error.failure, retryAfter: error.retryAfter), report, claimedAt: claimedAt, waited: waited)
@@ -76,7 +75,7 @@ struct Attempt: Sendable {
         }
     }
 
-    /// The job's context. SQL does not validate it, so it may be invalid.
+    /// The job's context. SQL stores it unchecked, so parsing can fail.
     private func context() throws(LoadError) -> LoadContext {
         guard let json = job.context else { return LoadContext() }
         do throws(VariantError) {
@@ -87,7 +86,7 @@ struct Attempt: Sendable {
     }
 }
 
-/// The database's blocklist as returned by the claim. The completion changes it by the rows of `retry_rule`.
+/// The blocklist entry that the claim returned. The database updates the entry when the job completes, by `retry_rule`.
 private struct ClaimedBlocklist: Blocklist {
     let isBlocked: Bool
 

@@ -2,19 +2,17 @@ internal import ImageModel
 internal import JobQueue
 internal import Prefetcher
 
-/// The result of an attempt, as the queue records it.
 struct AttemptResult: Sendable {
     let job: Job
     /// The recorded outcome, unless `delay` is set.
     var outcome: Outcome
-    /// When set, the job returns to the queue after this time with its attempt refunded, and no outcome is recorded.
+    /// If set, the job returns to the queue after this time, its attempt is refunded, and no outcome is recorded.
     var delay: Duration?
-    /// The worker's own fault, why it could not run the job, with the profile if it concerns only one; nil for
-    /// every other result.
+    /// The worker's own fault that prevented the job from running, with the profile if only one is affected; otherwise
+    /// nil.
     let fault: FailureReason?
     private let load: LoadReport?
     private let claimedAt: ContinuousClock.Instant
-    /// When the load ended.
     private let endedAt = ContinuousClock.now
 
     private init(_ job: Job, _ outcome: Outcome.Result, delay: Duration? = nil, fault: FailureReason? = nil) {
@@ -56,40 +54,40 @@ struct AttemptResult: Sendable {
     /// A job that was cancelled while it ran.
     static func cancelled(_ job: Job) -> AttemptResult { AttemptResult(job, .cancelled) }
 
-    /// A job whose origin is held for this time.
+    /// The job's origin is paused for `delay`.
     static func snoozed(_ job: Job, for delay: Duration) -> AttemptResult {
         AttemptResult(job, .cancelled, delay: delay)
     }
 
-    /// A job whose load was cut off while its worker continues: it is ready again within about a second.
+    /// The load was cut off but the worker continues: the job is ready again within about a second.
     static func released(_ job: Job) -> AttemptResult { snoozed(job, for: .zero) }
 
-    /// A job that the worker could not run because of its own fault.
+    /// The worker could not run the job because of its own fault.
     ///
-    /// It is ready again within about a second, or after a minute when the fault is of its credential profile: the
-    /// worker continues to claim with all slots, and would otherwise claim the same jobs again before all others.
+    /// The job is ready again within about a second, or after a minute if the fault concerns its credential profile.
+    /// Without that minute the worker would claim the same jobs again before all others.
     static func returned(_ job: Job, because fault: FailureReason) -> AttemptResult {
         AttemptResult(job, .cancelled, delay: fault.profile == nil ? .zero : profilePause, fault: fault)
     }
 
-    /// How long a job waits whose credential profile the worker cannot use; the database adds up to a quarter of it.
+    /// Delay of a job whose credential profile the worker cannot use. The database adds up to 25 %.
     static let profilePause = Duration.seconds(60)
 
-    /// Whether the attempt shows that the worker lacks nothing: it failed otherwise, or stored files. A job that the
-    /// cache or the blocklist answered does not.
+    /// True if the attempt proves that the worker lacks nothing: it stored files or failed for another reason. Answers
+    /// from the cache or the blocklist prove nothing.
     var showsHealth: Bool {
         guard delay == nil, let load else { return false }
         if case .failed(let reason, _) = outcome.result { return reason.failureCode != .blocked }
         return load.downloads > 0 || load.made > 0
     }
 
-    /// Whether the cache had everything.
+    /// True if every file came from the cache.
     var isFromCache: Bool {
         guard case .succeeded = outcome.result, delay == nil, let load, !load.stored.isEmpty else { return false }
         return load.downloads == 0 && load.made == 0 && load.timing.fetch == .zero
     }
 
-    /// The report for the event; nil when nothing was loaded.
+    /// The report for the event; nil if nothing was loaded.
     ///
     /// - Parameter joined: the traceparents of the items that joined the job.
     func report(_ decision: Decision, joined: [String] = []) -> AttemptReport? {

@@ -2,13 +2,11 @@ internal import Concurrency
 internal import ImageModel
 internal import JobQueue
 
-/// Commits the results of attempts together, as `WorkerState` gathers them. A slot is free once its result is
-/// committed.
-///
-/// While the database is unavailable the slots stay in use, so results do not pile up.
+/// Commits the results of attempts in batches, as `WorkerState` gathers them. A slot is free once its result is
+/// committed, so results cannot pile up while the database is unavailable.
 struct BatchCompleter: WorkerService {
     let session: any WorkerJobs
-    /// Where the traces of joined items are read; nil when reports have none.
+    /// Reads the traces of joined items; nil if reports have none.
     let traces: PostgresJobQueue?
     let state: Locked<WorkerState>
     /// Wakes the claim loop.
@@ -16,12 +14,12 @@ struct BatchCompleter: WorkerService {
     let observe: @Sendable (WorkerEvent) -> Void
     private let hasResults = AsyncEvent()
 
-    /// Adds the result of an attempt. Its slot is freed after the commit.
+    /// Adds an attempt's result. Its slot is freed by the commit.
     func add(_ result: AttemptResult) {
         if state.withLock({ $0.ended(result, at: .now) }) { hasResults.signal() }
     }
 
-    /// There are results that `add` did not announce.
+    /// Signals results that `add` did not announce.
     func wakeUp() { hasResults.signal() }
 
     /// Commits results until cancelled. Jobs with uncommitted results are released when the worker deregisters.
@@ -49,7 +47,7 @@ struct BatchCompleter: WorkerService {
             var busy: [AttemptResult] = []
             for (result, answer) in zip(left, answers) {
                 switch answer {
-                // Not held any more, so that the database gives the job to a worker again.
+                // Forget the claim: the database gives the job to a worker again.
                 case .refused: session.forget(result.outcome.claim)
                 case .decided(let decision):
                     decisions.append(decision)
@@ -64,26 +62,25 @@ struct BatchCompleter: WorkerService {
         } catch {
             observe(.queueUnavailable(error))
             if !error.isTransient { state.withLock { $0.fail(error) } }
-            // The results are sent again. Completing is idempotent, so a repeated result has no further effect.
+            // Send the results again. Completing is idempotent.
         }
         state.withLock { [decisions, left] in $0.completed(decisions, left: left, at: .now) }
         wake.signal()
     }
 
-    /// An error costs the links of spans and no result.
+    /// Errors are ignored: the spans only lose their links.
     private func joinedTraces(of results: [AttemptResult]) async -> [Int64: [String]] {
         guard let traces, !results.isEmpty else { return [:] }
         return (try? await traces.workers.joinedTraces(of: results.map(\.job.id))) ?? [:]
     }
 }
 
-/// Completes outcomes together. When the database refuses a value of one of them, each is completed alone, so that only
-/// the job of that one fails.
+/// Completes a batch of outcomes. If the database refuses a value, each outcome is completed alone, so that only the
+/// job with that value fails.
 struct OutcomeDelivery: Sendable {
-    /// The answer for one outcome.
     enum Answer: Sendable {
         case decided(Decision)
-        /// Refused, also as a failure without any other value. Nothing is recorded.
+        /// Refused even as a plain failure. Nothing is recorded.
         case refused
     }
 
@@ -94,7 +91,7 @@ struct OutcomeDelivery: Sendable {
 
     /// The answers, in the order of `outcomes`.
     ///
-    /// Throws any other error. Outcomes that were completed before it get the same answer when they are sent again.
+    /// Throws any other error. Resending outcomes that were already completed returns the same answers.
     func send(_ outcomes: [Outcome]) async throws(QueueError) -> [Answer] {
         do throws(QueueError) {
             return try await complete(outcomes).map { .decided($0.decision) }

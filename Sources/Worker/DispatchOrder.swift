@@ -1,10 +1,10 @@
 internal import JobQueue
 
-/// The order in which the attempts of one claim start. They start without waiting for each other, but one by one.
+/// The order in which the attempts of one claim start.
 ///
-/// An origin gets few requests at a time, so the origin with the most jobs determines when a claim is done. Within a
-/// priority, jobs are therefore ordered by the number of later jobs of the same origin, the highest first. With one job
-/// per origin it is the queue's order.
+/// Each origin allows few requests at once, so the origin with the most jobs determines how long a claim takes. Within
+/// a priority, jobs with the most later jobs of the same origin come first. With one job per origin this is the queue's
+/// order.
 struct DispatchOrder {
     let jobs: [Job]
 

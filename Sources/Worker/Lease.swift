@@ -1,13 +1,14 @@
 internal import Concurrency
 import Glibc
 
-/// A worker's right to publish. It is valid while the last confirmed heartbeat is younger than the lease less a margin.
+/// A worker's right to publish, valid until the lease time minus a margin has passed since the last confirmed
+/// heartbeat.
 ///
-/// Without a confirmation the lease is neither valid nor lost: the database may be unavailable, and no job is given to
-/// another worker before it has been up for a lease. The next heartbeat that is answered confirms or ends it.
+/// A lease that is not confirmed in time is neither valid nor lost: if the database was down, it gives no job to
+/// another worker until it has been up for one lease time. The next answered heartbeat confirms or ends the lease.
 ///
-/// The boot-time clock counts while the machine sleeps and cannot be set, so a worker that was stopped for a minute
-/// finds its lease unconfirmed before it changes the cache.
+/// Uses the boot-time clock, which cannot be set and counts while the machine sleeps: a worker that was suspended for a
+/// minute finds its lease unconfirmed before it changes the cache.
 package final class Lease: Sendable {
     private struct State: Sendable {
         var length: Double
@@ -21,27 +22,27 @@ package final class Lease: Sendable {
     private let state: Waiters<State, Bool>
     private let clock: @Sendable () -> Double
 
-    /// Seconds by which the lease ends early, so that a commit that has begun ends within it.
+    /// Seconds by which the lease ends early, so that a commit under way finishes within it.
     package static let margin = 3.0
 
     /// - Parameters:
-    ///   - seconds: the length of the lease, in the database 15 by default.
+    ///   - seconds: the length of the lease; the database's default is 15.
     ///   - sent: when the confirming call was sent; now by default.
     package init(seconds: Double, sent: Double? = nil, clock: @escaping @Sendable () -> Double = Lease.bootTime) {
         self.clock = clock
         state = Waiters(State(length: seconds - Self.margin, confirmed: sent ?? clock()))
     }
 
-    /// Whether the worker certainly owns its jobs.
+    /// True if the worker certainly owns its jobs.
     package var holds: Bool {
         let now = clock()
         return state.withState { $0.holds(at: now) }
     }
 
-    /// Whether the database has given the worker's jobs to other workers, or may. A lost lease stays lost.
+    /// True if the database has given, or may have given, the worker's jobs to other workers. A lost lease stays lost.
     package var isLost: Bool { state.withState { $0.isLost } }
 
-    /// Waits until the lease is valid or lost, or the task is cancelled. Returns whether it is valid.
+    /// Waits until the lease is valid or lost, or the task is cancelled. True if it is valid.
     package func isConfirmed() async -> Bool {
         await state.wait(
             cancelled: false,
@@ -53,7 +54,7 @@ package final class Lease: Sendable {
             leave: { state, ticket in state.waiting.removeAll { $0 == ticket } })
     }
 
-    /// Extends the lease to `seconds` after `moment`, the time before the heartbeat was sent.
+    /// Extends the lease to `seconds` after `moment`, when the heartbeat was sent.
     package func confirm(sentAt moment: Double, seconds: Double) {
         let now = clock()
         change {
@@ -63,7 +64,6 @@ package final class Lease: Sendable {
         }
     }
 
-    /// Marks the lease as lost: the database gives the worker's jobs to other workers.
     package func lose() {
         change {
             $0.isLost = true
@@ -71,7 +71,7 @@ package final class Lease: Sendable {
         }
     }
 
-    /// Changes the state; when that decides about the lease, as `decides` returns, all waiting tasks continue.
+    /// Changes the state. If the closure returns true, the lease is decided and all waiting tasks continue.
     private func change(_ decides: (inout State) -> Bool) {
         state.resume { state in
             guard decides(&state) else { return [] }

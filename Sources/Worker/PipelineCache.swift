@@ -2,9 +2,8 @@ internal import Concurrency
 internal import ImageModel
 internal import JobQueue
 
-/// The pipeline versions that a worker has read. A version never changes, so an entry stays valid.
+/// Pipeline versions read by a worker. A version never changes, so entries never expire.
 actor PipelineCache {
-    /// Reads a version from the database.
     typealias Read = @Sendable (Int) async throws(QueueError) -> PipelineVersion
 
     private typealias Answer = Result<Pipeline, FailureReason>
@@ -13,7 +12,6 @@ actor PipelineCache {
     private var known: [Int: Answer] = [:]
     private let reads = SingleFlight<Int, Result<Answer, QueueError>>()
 
-    /// Versions kept at most.
     private static let limit = 256
 
     init(queue: any WorkerQueue) {
@@ -24,7 +22,7 @@ actor PipelineCache {
 
     /// The pipeline, or the reason why this program cannot make its variants. Waits while the database is unavailable.
     ///
-    /// - Throws: an error that is not transient, or the last error when the task is cancelled.
+    /// - Throws: an error that is not transient, or the last error if the task is cancelled.
     func pipeline(_ id: Int) async throws(QueueError) -> Result<Pipeline, FailureReason> {
         if let answer = known[id] { return answer }
         let answer = await reads.run(id) { await add(id) }

@@ -4,48 +4,46 @@ package import Downloader
 package import JobQueue
 package import Prefetcher
 
-/// A worker: claims jobs, loads each with the loader, completes them in batches, and extends its lease meanwhile.
+/// A worker: claims jobs, loads their images, completes them in batches and renews its lease.
 ///
-/// When `run` returns, nothing that it started runs any more and no job is left half-claimed.
+/// When `run` returns, no task is left running and no job is left claimed without a result or release.
 package struct PrefetchWorker: Sendable {
-    /// The settings of a worker.
     package struct Configuration: Sendable {
-        /// The worker's name in views and logs, and its slots: the number of jobs that it holds at once.
+        /// Name in views and logs, and slots: the number of jobs that run at once.
         package var description: WorkerDescription
-        /// The queue to claim from, `default` by default; ignored by a worker that ends with a batch.
+        /// The queue to claim from, `default` by default; ignored if the worker ends with a batch.
         package var queue = "default"
         /// When the worker ends by itself, `.stopped` by default.
         package var end = End.stopped
-        /// Whether a worker that ends as `.drained` leaves the queue to another one that drains it into the same cache on
-        /// the same host; false by default. `Summary.other` is then that worker.
+        /// Whether a `.drained` worker yields to another one that already drains the queue into the same cache on the
+        /// same host; false by default. `Summary.other` then names that worker.
         package var yields = false
-        /// The time after which claiming ends; nil by default, for no limit.
+        /// When claiming ends, measured from the start; nil, the default, means never.
         package var runtime: Duration?
-        /// How long attempts may run after claiming has ended, 20 s by default.
+        /// Time for running attempts after claiming has ended, 20 s by default.
         package var grace = Duration.seconds(20)
-        /// How long after the grace time, or after an urgent shutdown, the database may take for the last statements.
+        /// Time for the last statements after the grace time or an urgent shutdown.
         var lastStatements = Duration.seconds(5)
-        /// The cache that the worker expires every hour and at its end, with its policy; none by default.
+        /// The cache that the worker expires every hour and when it ends, with the policy; none by default.
         package var expiry: (store: any ImageStore, policy: ExpiryPolicy)?
-        /// The signing key of webhooks and what posts them; none by default, then the worker posts no webhooks.
+        /// Sender and signing key of webhooks. Without them, the default, the worker posts none.
         package var webhooks: (downloader: ImageDownloader, key: [UInt8])?
-        /// Whether reports have the steps of loads and the traces of joined items, for which the worker asks the
-        /// database before each completion; false by default.
+        /// Whether reports contain load steps and the traces of joined items; false by default. Costs one query per
+        /// completion.
         package var recordsTraces = false
         /// Further services, none by default.
         package var services: [any WorkerService] = []
-        /// The loader's limits, by which its failures block URLs for workers with the same or lower ones. None by
-        /// default: every such block applies.
+        /// The loader's limits. A URL that exceeded a limit is blocked only for workers with the same or a lower limit;
+        /// with nil, the default, every block applies.
         package var limits: WorkerLimits?
-        /// Shows when the claim loop last went round.
+        /// Records the start of each claim loop iteration.
         package var claimClock = ClaimClock()
-        /// The limiter of the loader's downloads; its origin states are exchanged with other workers. None by default.
+        /// Limits requests per origin; its states are exchanged with other workers. None by default.
         package var origins: OriginLimiter?
 
         /// The default settings.
         package init(_ description: WorkerDescription) { self.description = description }
 
-        /// Where jobs are claimed from.
         var source: ClaimSource {
             if case .batchFinished(let batch) = end { .batch(batch) } else { .queue(queue) }
         }
@@ -61,31 +59,30 @@ package struct PrefetchWorker: Sendable {
         case batchFinished(Int64)
     }
 
-    /// The counts of a run.
     package struct Summary: Sendable, Equatable {
         /// Jobs that this worker completed as succeeded.
         package var succeeded = 0
         /// Jobs that this worker completed as failed.
         package var failed = 0
-        /// Failed attempts that will be repeated.
+        /// Failed attempts that will be retried.
         package var retried = 0
-        /// The work left at the end; determined only for a configured end other than `stopped`, or with a time limit.
+        /// Work left at the end. Determined only with a time limit or an end other than `stopped`.
         package var left = Left.nothing
-        /// The drain to which this one left the queue; nil when it worked itself.
+        /// The other drain that was already running, if this worker yielded to it.
         package var other: OtherDrain?
-        /// Whether the worker ended because of its time limit.
+        /// True if the time limit ended the run.
         package var timeIsUp = false
 
-        /// A summary with zero counts.
+        /// Zero counts.
         package init() {}
 
         /// The work that a run left.
         package enum Left: Sendable, Equatable {
-            /// No work that the configured end waits for.
+            /// None that the configured end waits for.
             case nothing
             /// Only work that is due later than 30 s after the end.
             case later
-            /// Work that is due: the worker was stopped or reached its time limit, or the work is suspended.
+            /// Work that is due: the worker was stopped, its time was up, or the work is suspended.
             case work
         }
     }
@@ -94,7 +91,7 @@ package struct PrefetchWorker: Sendable {
     let loader: any Loader
     let configuration: Configuration
     let maintenance = MaintenanceSignal()
-    /// Set when maintenance has probably made jobs ready.
+    /// True if maintenance has probably made jobs ready.
     let foundJobs = Locked(false)
     let observe: @Sendable (WorkerEvent) -> Void
 
@@ -109,13 +106,13 @@ package struct PrefetchWorker: Sendable {
         self.loader = loader
         self.configuration = configuration
         self.observe = { event in
-            // A call of a service that ends.
+            // The call belonged to a service that is ending.
             if case .queueUnavailable(let error) = event, error.code == .cancelled { return }
             observe(event)
         }
     }
 
-    /// The services that run as long as the worker. The services of one registration are in `WorkerRegistration.run`.
+    /// Services that run as long as the worker. `WorkerRegistration.run` starts the others.
     private func services(until shutdown: ShutdownRequest, _ wake: AsyncEvent) -> [any WorkerService] {
         var services: [any WorkerService] = []
         if let database = queue.database {
@@ -144,9 +141,8 @@ package struct PrefetchWorker: Sendable {
     ///
     /// A worker that loses its lease registers again. While the database is unavailable, calls are repeated.
     ///
-    /// - Throws: an error that is not transient, such as a protocol version that the database does not offer. With a
-    ///   configured end other than `stopped` also a transient error of the first registration, which is otherwise
-    ///   repeated.
+    /// - Throws: an error that is not transient, such as an unsupported protocol version. With an end other than
+    ///   `stopped`, also a transient error of the first registration.
     package func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
         let wake = AsyncEvent()
@@ -167,7 +163,6 @@ package struct PrefetchWorker: Sendable {
         return try result.get()
     }
 
-    /// Registers the worker, and works with its services.
     private func run(
         until shutdown: ShutdownRequest, _ wake: AsyncEvent, _ deadline: ContinuousClock.Instant?
     ) async -> Result<Summary, QueueError> {
@@ -190,7 +185,7 @@ package struct PrefetchWorker: Sendable {
         }
     }
 
-    /// Works under a registration, and under a new one after a lost lease or when the first failed.
+    /// Works under a registration. Registers again after a lost lease or a failed first registration.
     private func work(
         _ first: WorkerRegistration?, _ shutdown: ShutdownRequest, _ wake: AsyncEvent,
         _ deadline: ContinuousClock.Instant?
@@ -222,16 +217,16 @@ package struct PrefetchWorker: Sendable {
     }
 }
 
-/// When the claim loop of a worker last went round, for probes and watchdogs.
+/// Start of the last claim loop iteration, for probes and watchdogs.
 ///
-/// An idle loop goes round every few seconds; one that does not is held up in a call of the database, or has no thread.
+/// An idle loop iterates every few seconds. If it does not, a database call hangs or no thread is free.
 package final class ClaimClock: Sendable {
     private let last = Locked<ContinuousClock.Instant?>(nil)
 
-    /// A clock of a worker that has not begun.
+    /// The clock of a worker that has not started.
     package init() {}
 
-    /// The start of the last round; nil before the first one and after the end of the worker.
+    /// The start of the last iteration; nil before the first one and after the worker's end.
     package var lastRound: ContinuousClock.Instant? { last.withLock { $0 } }
 
     func tick() { last.withLock { $0 = .now } }

@@ -1,9 +1,9 @@
 internal import ImageModel
 internal import JobQueue
 
-/// The credential profiles that a worker cannot use, by profile and batch.
+/// Credential profiles that a worker cannot use, by profile and batch.
 ///
-/// A pure value. A fault is announced once, and forgotten when no job was returned because of it for `lifetime`.
+/// Each fault is announced once, and forgotten if it returned no job for `lifetime`.
 struct ProfileFaults: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -12,15 +12,15 @@ struct ProfileFaults: Sendable {
         let batch: Int64
     }
 
-    /// Profiles and batches that are kept at most; further ones are not announced.
+    /// Further faults are not recorded or announced.
     static let limit = 100
-    /// Longer than a returned job waits, so that a fault that lasts is announced once.
+    /// Longer than a returned job waits, so that a lasting fault is announced only once.
     static let lifetime = AttemptResult.profilePause * 2
 
     private var kept: [Subject: (fault: ProfileFault, lastSeen: Instant)] = [:]
     private var unannounced: [ProfileFault] = []
 
-    /// A job was returned because this worker cannot use its profile. True when profile and batch were not kept yet.
+    /// Records that a job was returned because of its profile. True if this profile and batch are new.
     mutating func add(_ reason: FailureReason, profile: String, of job: Job, at now: Instant) -> Bool {
         let subject = Subject(profile: profile, batch: job.batch)
         let isNew = kept[subject] == nil
@@ -31,17 +31,17 @@ struct ProfileFaults: Sendable {
         return isNew
     }
 
-    /// Forgets the faults because of which no job was returned for `lifetime`. True when there were any.
+    /// Removes faults that returned no job for `lifetime`. True if there were any.
     mutating func forget(at now: Instant) -> Bool {
         guard kept.values.contains(where: { now - $0.lastSeen >= Self.lifetime }) else { return false }
         kept = kept.filter { now - $0.value.lastSeen < Self.lifetime }
         return true
     }
 
-    /// The next fault to announce, which is returned once.
+    /// The next fault to announce; each is returned once.
     mutating func nextUnannounced() -> ProfileFault? { unannounced.isEmpty ? nil : unannounced.removeFirst() }
 
-    /// One line for `larder.health`: the fault of the oldest batch, and how many others there are. Nil without a fault.
+    /// One line for `larder.health`: the fault of the oldest batch, and the number of others. Nil without a fault.
     var summary: String? {
         let faults = kept.values.map(\.fault)
         guard let first = faults.min(by: { ($0.batch, $0.profile) < ($1.batch, $1.profile) }) else { return nil }

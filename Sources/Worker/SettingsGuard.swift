@@ -1,20 +1,19 @@
 internal import ImageModel
 internal import JobQueue
 
-/// Finds out whether the first jobs of a worker all fail for its own settings: addresses, ports and formats that it
-/// does not accept. It has then been started with the wrong options, and would fail the whole queue within seconds.
+/// Detects a worker started with wrong options: its first jobs all fail because it accepts too few addresses, ports or
+/// formats. Such a worker would fail the whole queue within seconds.
 ///
-/// A pure value. The failures of the first jobs are held back until another job shows that the settings are good.
+/// The first failures are held until another job proves the options right.
 struct SettingsGuard: Sendable {
-    /// How many first jobs must fail.
+    /// Failures among the first jobs that prove the options wrong.
     static let limit = 20
 
     enum Verdict: Sendable {
-        /// The result is held back.
         case held
-        /// These results are to be recorded.
+        /// Record these results.
         case recorded([AttemptResult])
-        /// The settings are wrong; these jobs return to the queue.
+        /// The options are wrong. These jobs return to the queue.
         case refused([AttemptResult], because: FailureReason)
     }
 
@@ -23,14 +22,13 @@ struct SettingsGuard: Sendable {
 
     init(isOver: Bool) { self.isOver = isOver }
 
-    /// The number of results held back.
+    /// Held results.
     var count: Int { held.count }
 
-    /// An attempt ended.
     mutating func add(_ result: AttemptResult) -> Verdict {
         guard !isOver else { return .recorded([result]) }
         guard let failure = result.refusedBySettings else {
-            // Answers of the blocklist or of a pause do not show whether the settings are right.
+            // Blocked and paused jobs prove nothing about the options.
             guard result.showsHealth || result.isSuccess else { return .recorded([result]) }
             isOver = true
             return .recorded(take() + [result])
@@ -49,7 +47,7 @@ struct SettingsGuard: Sendable {
         return .refused(take(), because: reason)
     }
 
-    /// The results that are recorded as they are, because no other job follows.
+    /// Releases the held results, to be recorded because no further job follows.
     mutating func take() -> [AttemptResult] {
         defer { held = [] }
         return held
@@ -59,7 +57,7 @@ struct SettingsGuard: Sendable {
 extension AttemptResult {
     fileprivate var isSuccess: Bool { delay == nil && outcome.result == .succeeded }
 
-    /// The failure of a job that a worker with other options accepts; nil for every other result.
+    /// The failure, if a worker with other options would accept the job.
     var refusedBySettings: FailureReason? {
         guard delay == nil, case .failed(let reason, _) = outcome.result, !reason.needs.isEmpty else { return nil }
         let isPolicy = reason.failureCode == .addressRefused || reason.failureCode == .portRefused

@@ -1,20 +1,19 @@
 internal import ImageModel
 internal import JobQueue
 
-/// The limits of a worker that an image may exceed on one worker and not on another.
+/// Limits on an image that differ between workers.
 package struct WorkerLimits: Sendable, Equatable {
-    /// Bytes of memory that a transcoder may take.
+    /// Bytes of memory for a transcoder.
     package var memory: Int64
-    /// Milliseconds of processor time: the soft and the hard limit together, so that raising either raises it.
+    /// Milliseconds of processor time: soft plus hard limit, so that raising either raises it.
     package var time: Int64
 
-    /// Limits in bytes and milliseconds.
     package init(memory: Int64, time: Int64) {
         self.memory = memory
         self.time = time
     }
 
-    /// The limit that a failure exceeded; nil for a failure of another kind.
+    /// The limit that the failure exceeded; nil for other failures.
     func limit(of failure: FailureCode) -> Int64? {
         switch failure {
         case .memoryExceeded: memory
@@ -23,7 +22,7 @@ package struct WorkerLimits: Sendable, Equatable {
         }
     }
 
-    /// Whether this worker may load an image that exceeded `limit` elsewhere.
+    /// True if this worker may load an image that exceeded `limit` elsewhere.
     func exceeds(_ limit: ExceededLimit) -> Bool {
         guard let own = self.limit(of: FailureCode(domain: FailureCode.Domain.larder, code: limit.code)) else {
             return false

@@ -3,14 +3,14 @@ internal import Downloader
 internal import ImageModel
 internal import JobQueue
 
-/// One registration of a worker with the queue, until it ends or loses its lease: the shell around `WorkerState`.
+/// One registration of a worker, until it ends or loses its lease. Performs the actions of `WorkerState`.
 struct WorkerRegistration: Sendable {
-    /// A drain does not wait for work that is due later than this.
+    /// A drain does not wait for work due later than this.
     static let drainHorizon = Duration.seconds(30)
 
     private let worker: PrefetchWorker
     private let shutdown: ShutdownRequest
-    /// Wakes the claim loop: a slot is free, the lease is lost, or a shutdown is requested.
+    /// Wakes the claim loop: a slot is free, the lease is lost, or shutdown is requested.
     private let wake: AsyncEvent
     private let session: any WorkerJobs
     private let lease: Lease
@@ -21,7 +21,6 @@ struct WorkerRegistration: Sendable {
 
     private var configuration: PrefetchWorker.Configuration { worker.configuration }
 
-    /// Registers the worker.
     init(
         _ worker: PrefetchWorker, _ shutdown: ShutdownRequest, _ wake: AsyncEvent,
         deadline: ContinuousClock.Instant?, summary: PrefetchWorker.Summary
@@ -32,7 +31,7 @@ struct WorkerRegistration: Sendable {
         let configuration = worker.configuration
         let sent = Lease.bootTime()
         var description = configuration.description
-        // One that ends with a batch claims from any queue.
+        // A worker that ends with a batch claims from any queue.
         if case .batchFinished = configuration.end {} else { description.queue = configuration.queue }
         session = try await worker.queue.register(description)
         lease = Lease(seconds: session.lease.seconds, sent: sent)
@@ -51,7 +50,7 @@ struct WorkerRegistration: Sendable {
         worker.observe(.started(worker: session.id))
     }
 
-    /// The drain to which this worker leaves the queue; its registration has then ended. Nil when it is to work.
+    /// The other drain to which this worker yields, after ending its registration. Nil if this worker is to run.
     func otherDrain() async throws(QueueError) -> OtherDrain? {
         guard configuration.yields, configuration.end == .drained else { return nil }
         do throws(QueueError) {
@@ -59,13 +58,13 @@ struct WorkerRegistration: Sendable {
             try await session.stop()
             return other
         } catch {
-            // Else a queue that does not exist would leave a worker that counts as lost for a day.
+            // Without this, a wrong queue name would leave a worker that counts as lost for a day.
             if !error.isTransient { try? await session.stop() }
             throw error
         }
     }
 
-    /// Works until `WorkerState` has a reason to end. All tasks that it started have ended when it returns.
+    /// Works until `WorkerState` has a reason to end. All its tasks have ended when it returns.
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
             session: session, lease: lease, running: running, origins: configuration.origins,
@@ -79,7 +78,7 @@ struct WorkerRegistration: Sendable {
         }
         let ending = await withServices(services) { await claimLoop() }
         var summary = state.withLock { $0.summary }
-        // Releases the jobs that are still held. Without a database they are released at the end of the lease.
+        // Release held jobs. Without a database they are released when the lease ends.
         do throws(QueueError) {
             try await session.stop()
             if case .failed = ending {} else { summary.left = try await left() }
@@ -92,12 +91,12 @@ struct WorkerRegistration: Sendable {
 
     // MARK: - The claim loop
 
-    /// As long as the longest claim that is not interrupted.
+    /// As long as the longest uninterrupted claim.
     private static let stuckLimit = Duration.seconds(60)
 
     private func claimLoop() async -> WorkerState.Ending {
         await withDiscardingTaskGroup { attempts in
-            // Since when claims have been interrupted: such a round is none for the clock, as the claim was stuck.
+            // Start of the current run of interrupted claims. The claim clock does not count these iterations.
             var stuckSince: ContinuousClock.Instant?
             var isUnavailable = false
             while true {
@@ -173,7 +172,7 @@ struct WorkerRegistration: Sendable {
         for job in DispatchOrder(jobs).jobs { attempts.addTask { await perform(job, claimedAt: now) } }
     }
 
-    /// Runs one attempt and adds its result to the completer. The slot is free after the commit.
+    /// Runs one attempt and hands its result to the completer. The commit frees the slot.
     private func perform(_ job: Job, claimedAt: ContinuousClock.Instant) async {
         let attempt = Attempt(
             job: job, loader: worker.loader, pipelines: pipelines, lease: lease, claimedAt: claimedAt,
@@ -182,7 +181,7 @@ struct WorkerRegistration: Sendable {
         switch result {
         case _ where wasCancelled: completer.add(.cancelled(job))
         case .success(let result?): completer.add(result)
-        // The loader cancelled the load. The worker continues.
+        // The loader cancelled the load; the worker continues.
         case .success(nil) where !Task.isCancelled: completer.add(.released(job))
         // The registration ends, which releases the job.
         case .success(nil): cutOff(nil)
@@ -203,12 +202,12 @@ struct WorkerRegistration: Sendable {
     private func endIsReached(isIdle: Bool) async throws(QueueError) -> Bool {
         guard case .batchFinished(let batch) = configuration.end else { return try await left() != .work }
         if try await worker.queue.openItems(of: batch) == 0 { return true }
-        // Suspended jobs wait for an operator, not for this worker.
+        // Suspended jobs wait for an operator: do not wait for them.
         guard isIdle else { return false }
         return try await worker.queue.remaining(of: batch, queue: configuration.queue).isDrained
     }
 
-    /// The work left that the configured end waits for.
+    /// Work that the configured end waits for.
     private func left() async throws(QueueError) -> PrefetchWorker.Summary.Left {
         switch configuration.end {
         case .stopped where configuration.runtime == nil: return .nothing

@@ -1,62 +1,56 @@
 internal import ImageModel
 internal import JobQueue
 
-/// The slots of a registered worker, and the next actions of its claim loop and its batch completer.
+/// The slots of a registered worker and the next actions of its claim loop and batch completer.
 ///
-/// A pure value that reads no clock and does no I/O. `WorkerRegistration` reports events to it and performs the actions
-/// that it returns.
+/// Reads no clock and does no I/O. `WorkerRegistration` reports events and performs the returned actions.
 ///
-/// A slot has one of these states:
-/// - free → running: a claim brought a job.
+/// States of a slot:
+/// - free → running: a claim returned a job.
 /// - running → ended: the attempt has a result, which is gathered with others.
-/// - running → free: the attempt was cut off and has no result; its job is released when the worker deregisters.
-/// - ended → completing: the result is in the statement under way.
+/// - running → free: the attempt was cut off; its job is released when the worker deregisters.
+/// - ended → completing: the result is in the current statement.
 /// - completing → free: the result is committed.
-/// - completing → ended: the statement failed, or another transaction has the job locked; the result is sent again.
+/// - completing → ended: the statement failed or the job is locked by another transaction; the result is sent again.
 /// - completing, ended → free: the result cannot be committed and the worker is cancelling.
 ///
-/// The worker has one of these phases:
-/// - claiming → finishing: shutdown is requested, the time is up, or the configured end is reached.
-/// - claiming, finishing → cancelling: an urgent shutdown is requested, or the grace time is over.
-/// - any → ended: the lease is lost, an error is final, the task is cancelled, or no slot is in use after claiming.
+/// Phases of a worker:
+/// - claiming → finishing: shutdown requested, time up, or configured end reached.
+/// - claiming, finishing → cancelling: urgent shutdown requested or grace time over.
+/// - any → ended: lease lost, error final, task cancelled, or no slot in use after claiming.
 ///
-/// A worker with a fault of its own claims one job at a time, when no slot is in use, until an attempt shows that the
-/// fault is over. The failures of the first jobs are held back while all are by the worker's own options; a drain then
-/// ends, because its options do not change. A fault of a credential profile concerns only the jobs that name it, and
-/// changes no claim.
+/// A worker with a fault of its own claims one job at a time, with no other slot in use, until an attempt succeeds.
+/// Failures of the first jobs are held while all are caused by the worker's options; a drain then ends, as its options
+/// do not change. A fault of a credential profile concerns only the jobs that name it and changes no claim.
 struct WorkerState: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// The next action of the claim loop.
     enum ClaimAction: Sendable {
-        /// Claim at most this many jobs; report `claimed` or `claimFailed`.
+        /// Claim up to this many jobs; then report `claimed` or `claimFailed`.
         case claim(Int)
-        /// Check whether the configured end is reached; report `checkedEnd` or `claimFailed`. `isIdle` when no slot is
+        /// Check whether the configured end is reached; then report `checkedEnd` or `claimFailed`. `isIdle`: no slot is
         /// in use.
         case checkEnd(isIdle: Bool)
-        /// Announce that claiming has ended while this many slots are in use.
+        /// Announce that claiming has ended with this many slots in use.
         case announceStop(inUse: Int)
-        /// Announce what the worker lacks, or nil when it lacks nothing any more.
+        /// Announce the worker's fault, or its end with nil.
         case announceFault(FailureReason?)
-        /// Announce a profile that the worker cannot use.
         case announceProfileFault(ProfileFault)
-        /// Report this text as the worker's fault to the database; nil when it has none any more.
+        /// Report the worker's fault to the database; nil clears it.
         case reportFault(String?)
-        /// Wake the batch completer.
         case wakeCompleter
-        /// Cancel the attempts that run.
+        /// Cancel running attempts.
         case cancelAttempts
         /// Wait for a signal, at most this long.
         case wait(Duration)
-        /// Cancel the attempts that run, if any, and leave the loop.
+        /// Cancel running attempts and leave the loop.
         case leave(Ending)
     }
 
-    /// The next action of the batch completer.
     enum CompletionAction: Sendable {
-        /// Commit these results together; report `completed`.
+        /// Commit these results; then report `completed`.
         case complete([AttemptResult])
-        /// Wait for a signal, at most this long; without a limit when nil.
+        /// Wait for a signal, at most this long; nil is without limit.
         case wait(Duration?)
     }
 
@@ -71,41 +65,39 @@ struct WorkerState: Sendable {
         case claiming, finishing, cancelling, ended
     }
 
-    /// The constants and limits of a worker.
     struct Configuration: Sendable {
-        /// Jobs that the worker holds at once, at least 1.
+        /// Jobs that run at once, at least 1.
         var slots: Int
-        /// When the worker ends by itself.
         var end = PrefetchWorker.End.stopped
-        /// When claiming ends; nil is without limit.
+        /// When claiming ends; nil means never.
         var deadline: Instant?
-        /// How long attempts may run after claiming has ended.
+        /// Time for running attempts after claiming has ended.
         var grace = Duration.seconds(20)
-        /// The pause between two claims of an idle worker, of `idlePauses`.
+        /// Pause between two claims of an idle worker, from `idlePauses`.
         var idlePause = WorkerState.pauses.upperBound
     }
 
-    /// The pauses between two claims that return no job: doubled from the lower to the upper bound. The upper bound
-    /// also limits every wait, so that the lease is checked that often.
+    /// Pauses between claims that return no job, doubling from the lower to the upper bound. The upper bound also
+    /// limits every wait, so that the lease is checked in time.
     static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
-    /// After so many claims without a job the upper bound is reached.
+    /// Empty claims after which the upper bound is reached.
     static let idleAfter = 5
-    /// The seconds between two claims, and between two heartbeats, of an idle worker. Each worker has its own pause, so
-    /// that workers that start together do not claim together.
+    /// Seconds between claims, and between heartbeats, of an idle worker. Each worker picks its own pause, so that
+    /// workers started together do not claim together.
     static let idlePauses: ClosedRange<Double> = 1.0...1.1
-    /// The pauses between two jobs of a worker with a fault: doubled from the lower to the upper bound.
+    /// Pauses between jobs of a worker with a fault, doubling from the lower to the upper bound.
     static let faultPauses: ClosedRange<Duration> = .milliseconds(250)...(.seconds(2))
-    /// How long a job waits that met the worker's fault alone.
+    /// Delay of a job that met the worker's fault while no other job ran.
     static let faultJobPause = Duration.seconds(5)
-    /// The longest time for which results are gathered while no slot waits for work. At 50 ms the statements of a worker
-    /// that does 35 images a second took a third more of Postgres' time.
+    /// Longest time to gather results while no slot waits for work. At 50 ms, Postgres spent a third more time on a
+    /// worker with 35 images a second.
     static let gatherTime = Duration.milliseconds(200)
-    /// Results per statement at most.
+    /// Maximum results per statement.
     static let maxBatch = 500
-    /// The pause before results are sent again.
+    /// Pause before results are sent again.
     static let retryPause = Duration.milliseconds(200)
 
-    /// The worker's counts so far, previous registrations included.
+    /// Counts, including previous registrations.
     private(set) var summary: PrefetchWorker.Summary
     private let configuration: Configuration
     private var phase = Phase.claiming
@@ -117,17 +109,16 @@ struct WorkerState: Sendable {
     private var completing = 0
     /// When the oldest gathered result was added.
     private var gatheredSince: Instant?
-    /// Nothing is sent before this time, because the last statement failed or left results over.
+    /// Send nothing before this time: the last statement failed or left results over.
     private var retryAt: Instant?
 
-    /// Nothing is claimed before this time, because the last claim was not filled. Nil: claim as soon as a slot is
-    /// free.
+    /// Claim nothing before this time: the last claim was not filled. Nil: claim as soon as a slot is free.
     private var claimAt: Instant?
     private var emptyClaims = 0
     private var mustCheckEnd = false
-    /// The fault that lets the worker run no job; nil without one.
+    /// The fault that prevents the worker from running any job; nil without one.
     private var fault: FailureReason?
-    /// Attempts in a row that ended with the fault, and when the next job may be claimed.
+    /// Consecutive attempts that met the fault, and when the next job may be claimed.
     private var faults = 0
     private var probeAt: Instant?
     private var mustAnnounceFault = false
@@ -144,21 +135,19 @@ struct WorkerState: Sendable {
         self.configuration = configuration
         self.summary = summary
         var isOver = summary.succeeded + summary.failed > 0
-        // The command's own jobs fail by its options, and it says so.
+        // All jobs belong to this command, which reports the wrong options itself.
         if case .batchFinished = configuration.end { isOver = true }
         settings = SettingsGuard(isOver: isOver)
     }
 
-    /// Slots that are not free.
     var inUse: Int { running + gathered.count + completing + settings.count }
 
-    /// Results that are held back take no slot: a worker with one slot would never have enough of them.
+    /// Held results occupy no slot; otherwise a worker with one slot could never collect enough of them.
     private var free: Int { slots - running - gathered.count - completing }
     private var slots: Int { configuration.slots * width.factor }
 
     // MARK: - The claim loop
 
-    /// The next action of the claim loop.
     mutating func nextClaimAction(at now: Instant) -> ClaimAction {
         if let ending { return .leave(ending) }
         if let deadline = configuration.deadline, deadline <= now, phase == .claiming {
@@ -187,35 +176,33 @@ struct WorkerState: Sendable {
         return .wait(wait(until: min(due, configuration.deadline ?? due), from: now))
     }
 
-    /// Whether a statement may be sent: none is after one that failed, for a pause.
+    /// False during the pause after a failed statement.
     private func isDue(at now: Instant) -> Bool { claimAt.map { $0 <= now } ?? true }
 
-    /// The report of the worker's fault failed; it is repeated with the next claim.
+    /// The fault report failed; repeat it with the next claim.
     mutating func faultReportFailed() { mustReportFault = true }
 
-    /// A claim for `limit` jobs returned `count`.
     mutating func claimed(_ count: Int, of limit: Int, at now: Instant) {
         running += count
         emptyClaims = count == 0 ? emptyClaims + 1 : 0
         mustCheckEnd = count == 0 && configuration.end != .stopped
-        // After a filled claim there are probably more jobs; after any other the queue is empty for now.
+        // A filled claim: there are probably more jobs. Otherwise the queue is empty for now.
         claimAt = count >= limit ? nil : now + pause
         if count == 0, running == 0 { recordHeld(at: now) }
     }
 
-    /// There are probably jobs now: the next claim does not wait.
+    /// Jobs are probably ready: do not wait with the next claim.
     mutating func claimAtOnce() { claimAt = nil }
 
-    /// A claim or a check failed because the database is unavailable.
+    /// The database is unavailable.
     mutating func claimFailed(at now: Instant) {
         emptyClaims += 1
         mustCheckEnd = false
         claimAt = now + pause
     }
 
-    /// The check found that the end is reached, or that there is still work to wait for.
-    ///
-    /// Attempts that still run then belong to a cancelled batch: they are cancelled and their jobs released.
+    /// If the end is reached, attempts that still run belong to a cancelled batch: they are cancelled and their jobs
+    /// released.
     mutating func checkedEnd(isReached: Bool) {
         mustCheckEnd = false
         guard isReached, phase == .claiming else { return }
@@ -223,28 +210,27 @@ struct WorkerState: Sendable {
         mustCancelAttempts = running > 0
     }
 
-    /// Shutdown is requested with this urgency.
     mutating func requestShutdown(_ urgency: ShutdownRequest.Urgency, at now: Instant) {
         if urgency > .none { finish(at: now) }
         if urgency == .cancel { cancel() }
     }
 
-    /// The lease is lost: the jobs may belong to other workers.
+    /// The jobs may belong to other workers now.
     mutating func loseLease() { end(.leaseLost) }
 
-    /// The worker's task is cancelled: it cannot wait, so results are no longer committed.
+    /// The worker's task is cancelled. It cannot wait, so results are no longer committed.
     mutating func abandon() { end(.finished) }
 
-    /// An error that is not transient.
+    /// The error is not transient.
     mutating func fail(_ error: QueueError) { end(.failed(error)) }
 
     // MARK: - The batch completer
 
-    /// An attempt ended with a result. True when the completer must be woken.
+    /// An attempt ended with a result. True if the completer must be woken.
     mutating func ended(_ result: AttemptResult, at now: Instant) -> Bool {
         running -= 1
         var result = result
-        // The next claim of a worker with a fault gets another job: what looks like its own may be this job's.
+        // Claim a different job next: the apparent fault of the worker may be this job's.
         if let fault, !fault.needs.isEmpty, result.refusedBySettings != nil {
             result = .returned(result.job, because: fault)
         }
@@ -270,7 +256,7 @@ struct WorkerState: Sendable {
         gatheredSince = gatheredSince ?? now
     }
 
-    /// Records the failures that are held back: no job follows that could show whether the settings are good.
+    /// Records the held failures: no further job can prove the options right.
     private mutating func recordHeld(at now: Instant) {
         let results = settings.take()
         guard !results.isEmpty else { return }
@@ -284,7 +270,6 @@ struct WorkerState: Sendable {
         freed()
     }
 
-    /// The next action of the batch completer.
     mutating func nextCompletionAction(at now: Instant) -> CompletionAction {
         guard let gatheredSince else { return .wait(nil) }
         let due = max(isWorthWaiting(at: now) ? gatheredSince + Self.gatherTime : now, retryAt ?? now)
@@ -297,7 +282,7 @@ struct WorkerState: Sendable {
         return .complete(batch)
     }
 
-    /// A statement ended with these decisions; the results of `left` were not recorded and are sent again.
+    /// A statement returned these decisions. The results in `left` were not recorded and are sent again.
     mutating func completed(_ decisions: [Decision], left: [AttemptResult], at now: Instant) {
         for decision in decisions {
             switch decision {
@@ -318,7 +303,7 @@ struct WorkerState: Sendable {
 
     // MARK: - Rules
 
-    /// Results are gathered while an attempt runs, no free slot waits for work, and the worker is not cancelling.
+    /// Gather results while an attempt runs, no free slot waits for work and the worker is not cancelling.
     private func isWorthWaiting(at now: Instant) -> Bool {
         guard phase < .cancelling, running > 0 else { return false }
         let isStarved = phase == .claiming && free > 0 && claimAt.map { $0 > now } ?? false
@@ -346,7 +331,6 @@ struct WorkerState: Sendable {
         }
     }
 
-    /// A slot is free: claim for it at once.
     private mutating func freed() {
         claimAt = nil
         mustCheckEnd = false

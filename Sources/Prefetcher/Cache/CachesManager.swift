@@ -2,14 +2,14 @@ private import Concurrency
 public import DiskCache
 import Dispatch
 
-/// Several stores used as one, the last one with the highest priority. All functions block.
+/// Several stores used as one; the last has the highest priority. All functions block.
 ///
-/// Source: SDWebImage 5.21.5, `SDImageCachesManager`, with its defaults; unlike there `contains` has its own policy.
+/// Source: SDWebImage 5.21.5, `SDImageCachesManager`, with its defaults, except that `contains` has its own policy.
 public struct CachesManager: Sendable {
-    /// Which stores a call uses. The raw values are SDWebImage's.
+    /// Which stores a call uses. Raw values as in SDWebImage.
     public enum Policy: Int, Sendable, CaseIterable {
-        /// One after the other, the highest priority first. A query ends with the first store that has the image; one
-        /// that fails is skipped.
+        /// One after the other, highest priority first. A query ends with the first store that has the image; failing
+        /// stores are skipped.
         case serial = 0
         /// All at once. A query returns the first result.
         case concurrent = 1

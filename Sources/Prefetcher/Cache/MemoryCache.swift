@@ -1,10 +1,10 @@
 private import Concurrency
 public import DiskCache
 
-/// Values in memory by cache key, with limits on their total cost and number; the least recently used are evicted.
+/// Values in memory by cache key, limited by total cost and number. Evicts the least recently used.
 ///
-/// For programs that load the same images repeatedly. Workers have none: their jobs are independent, and decoded images
-/// are large. Source: SDWebImage 5.21.5, `SDMemoryCache`, which does not define the order of eviction.
+/// For programs that load the same images repeatedly. Workers have none: their jobs are independent and decoded images
+/// are large. Source: SDWebImage 5.21.5, `SDMemoryCache`, which leaves the order of eviction undefined.
 public final class MemoryCache<Value: Sendable>: Sendable {
     private let state: Locked<RecencyList<CacheKey, Value>>
 
@@ -15,13 +15,13 @@ public final class MemoryCache<Value: Sendable>: Sendable {
         state = Locked(RecencyList(costLimit: costLimit, countLimit: countLimit))
     }
 
-    /// The maximum total cost; setting a lower one evicts at once.
+    /// The maximum total cost, 0 for no limit; a lower value evicts at once.
     public var costLimit: Int {
         get { state.withLock { $0.costLimit } }
         set { state.withLock { $0.setLimits(cost: newValue, count: $0.countLimit) } }
     }
 
-    /// The maximum number of values; setting a lower one evicts at once.
+    /// The maximum number of values, 0 for no limit; a lower value evicts at once.
     public var countLimit: Int {
         get { state.withLock { $0.countLimit } }
         set { state.withLock { $0.setLimits(cost: $0.costLimit, count: newValue) } }
@@ -30,22 +30,22 @@ public final class MemoryCache<Value: Sendable>: Sendable {
     /// The number of values.
     public var count: Int { state.withLock { $0.count } }
 
-    /// Clamped to `Int`.
+    /// The sum of all costs, clamped to `Int`.
     public var totalCost: Int { state.withLock { $0.totalCost } }
 
-    /// The value of `key`, which becomes the most recently used one.
+    /// The value for `key`, which becomes the most recently used.
     public func value(for key: CacheKey) -> Value? { state.withLock { $0.use(key) } }
 
-    /// Whether there is a value; not a use.
+    /// Whether there is a value for `key`. Does not count as a use.
     public func contains(_ key: CacheKey) -> Bool { state.withLock { $0.contains(key) } }
 
-    /// Stores `value`, in place of an earlier one.
+    /// Stores `value`, replacing an earlier value of `key`.
     ///
     /// - Parameters:
-    ///   - value: what is remembered.
-    ///   - key: replaces the value of the same key.
-    ///   - cost: for a decoded image `cost(bytesPerRow:height:frames:)`. Negative values count as 0, the default. A
-    ///     value that alone exceeds the limit is not stored.
+    ///   - value: the value to keep.
+    ///   - key: its key.
+    ///   - cost: for a decoded image `cost(bytesPerRow:height:frames:)`; 0 by default, as for negative values. A value
+    ///     that alone exceeds the limit is not stored.
     public func store(_ value: Value, for key: CacheKey, cost: Int = 0) {
         state.withLock { $0.insert(value, for: key, cost: max(0, cost)) }
     }

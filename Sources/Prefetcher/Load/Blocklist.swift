@@ -1,13 +1,13 @@
 internal import Concurrency
 internal import DiskCache
 
-/// The URLs that failed permanently, checked before anything else of a load.
+/// URLs that failed permanently. Checked first in each load.
 ///
 /// URLs are compared byte by byte. Source: SDWebImage 5.21.5, `SDWebImageManager.failedURLs`.
 public protocol Blocklist: Sendable {
     /// Whether `url` is blocked.
     func contains(_ url: String) async -> Bool
-    /// Blocks `url`; `duration` is how long a first block lasts.
+    /// Blocks `url`. `duration` is the length of a first block.
     func insert(_ url: String, for duration: Duration) async
     /// Unblocks `url`.
     func remove(_ url: String) async
@@ -15,8 +15,8 @@ public protocol Blocklist: Sendable {
 
 /// A bounded blocklist in memory, for programs without a database.
 ///
-/// A block lasts as long as `FailureClassification` says and doubles with each further failure, up to 30 days. Unlike
-/// SDWebImage's, it ends by itself. A full list drops the URLs that failed longest ago.
+/// Blocks last as long as `FailureClassification` says and double with each further failure, up to 30 days;
+/// SDWebImage's never end. A full list drops the URLs that failed longest ago.
 public final class MemoryBlocklist: Blocklist {
     private struct Block: Sendable {
         let end: ContinuousClock.Instant
@@ -43,8 +43,7 @@ public final class MemoryBlocklist: Blocklist {
         return blocks.withLock { blocks in blocks.value(Array(url.utf8)).map { $0.end > now } ?? false }
     }
 
-    /// Blocks `url` for `duration`, 24 h by default, or for twice its last duration when that is longer; 30 days at
-    /// most.
+    /// Blocks `url` for `duration`, 24 h by default, or for twice its last duration if that is longer; at most 30 days.
     public func insert(_ url: String, for duration: Duration = .seconds(24 * 3600)) {
         let now = now()
         let url = Array(url.utf8)

@@ -4,19 +4,19 @@ internal import FoundationEssentials
 internal import ImageModel
 internal import Transcoder
 
-/// Gives the files of a load their names: the original first, so that no variant is stored without it.
+/// Moves the files of a load into the cache: the original first, so that no variant is stored without it.
 struct CacheCommit: Sendable {
     let plan: LoadPlan
     let cached: CachedImages
     let original: Download?
-    /// The variants to make: those that are missing, where the plan stores any.
+    /// The missing variants, if the plan stores any.
     let missing: [LoadPlan.Entry]
-    /// The original of the memory cache, written for the transcoder.
+    /// The memory cache's original, written to a file for the transcoder.
     private var remembered: TemporaryFile?
     var outputs: [TemporaryFile] = []
-    /// The transcoder's results for `missing`.
+    /// Transcoder results for `missing`.
     var transcoded: TranscodeReport?
-    /// Whether the outputs are copies of files that were made of the same bytes for another URL.
+    /// True if the outputs are copies of files made from the same bytes under another URL.
     var isReused = false
 
     init(_ plan: LoadPlan, _ cached: CachedImages, _ original: Download? = nil) {
@@ -26,10 +26,10 @@ struct CacheCommit: Sendable {
         missing = plan.variantStore.isEmpty ? [] : cached.missing(plan)
     }
 
-    /// A new original is decoded even without variants: one that does not decode is not stored.
+    /// A new original is decoded even without variants, because an undecodable one is not stored.
     var needsTranscoder: Bool { original != nil || !missing.isEmpty }
 
-    /// The original to read; nil when there is none. Blocks.
+    /// The original to read; nil if there is none. Blocks.
     mutating func source() throws(LoadError) -> Int32? {
         switch (original, cached.original) {
         case (let original?, _): return original.file.descriptor
@@ -44,10 +44,10 @@ struct CacheCommit: Sendable {
         }
     }
 
-    /// Stores every file that was made. Blocks.
+    /// Stores all new files. Blocks.
     ///
-    /// - Returns: the original and every variant, failed ones included.
-    /// - Throws: a cancelled `LoadError` when the request may publish nothing, else the store's error.
+    /// - Returns: the original and every variant, including failed ones.
+    /// - Throws: a cancelled `LoadError` if the request may publish nothing, else the store's error.
     func run() throws(LoadError) -> [StoredFile] {
         var stored = try commitOriginal().map { [$0] } ?? []
         var made = zip(outputs, transcoded?.variants ?? []).makeIterator()
@@ -62,7 +62,7 @@ struct CacheCommit: Sendable {
                     if let recipe = file.recipe, recipe != entry.recipe { file.differs = true }
                 } else if let (output, result) = made.next() {
                     do throws(LoadError) { try commitVariant(output, result, key, entry.recipe, &file) } catch {
-                        // Another image took the name since the look-up; what is stored stays.
+                        // Another image took the name after the lookup; the stored file stays.
                         guard error.failure.failureCode == .nameTaken else { throw error }
                         file = StoredFile(name: entry.variant.name, key: key.text, error: error.failure)
                     }
@@ -77,7 +77,7 @@ struct CacheCommit: Sendable {
         return stored
     }
 
-    /// Nil when the original is neither in the cache nor to be stored.
+    /// Nil if the original is neither cached nor to be stored.
     private func commitOriginal() throws(LoadError) -> StoredFile? {
         guard let key = plan.originalKey else { return nil }
         var file = StoredFile(key: key.text, path: plan.originalCache.relativePath(of: key))
@@ -109,8 +109,8 @@ struct CacheCommit: Sendable {
         file.digest = transcoded?.digest
     }
 
-    /// Writes an original that only the memory had to the disk, as SDWebImage does, which leaves
-    /// `originalStoreCacheType` unchanged for an image from memory. Source: SDWebImage 5.21.5,
+    /// Writes an original that only the memory cache had to the disk. SDWebImage does the same: for images from memory
+    /// it leaves `originalStoreCacheType` unchanged. Source: SDWebImage 5.21.5,
     /// `callStoreOriginCacheProcessForOperation:`.
     private func publishRemembered(_ key: CacheKey, _ file: inout StoredFile) throws(LoadError) {
         file.path = nil
@@ -143,17 +143,16 @@ struct CacheCommit: Sendable {
         }
     }
 
-    /// Stores one file on the disk and in memory, as `types` says.
+    /// Stores one file on disk and in memory, as `types` says, and sets the length and digest in `file`.
     ///
-    /// Completes `file` with the length and digest of what was stored. The store checks `mayPublish` directly before
-    /// the file becomes visible.
+    /// The store checks `mayPublish` immediately before the file becomes visible.
     private func store(
         _ content: TemporaryFile, as key: CacheKey, in cache: any ImageStore, _ types: LoadContext.CacheType,
         _ file: inout StoredFile, _ validators: Validators? = nil
     ) throws(LoadError) {
         var content = content
         if let serializer = plan.serializer {
-            // Called once for each key; SDWebImage calls it twice for a plain original.
+            // Called once per key; SDWebImage calls it twice for a plain original.
             let target = try storing(try cache.begin())
             validators?.save(to: target)
             if let made = try content.transform(into: target, plan.request.url, serializer) {

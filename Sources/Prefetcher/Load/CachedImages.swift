@@ -2,13 +2,12 @@ internal import DiskCache
 internal import FoundationEssentials
 internal import ImageModel
 
-/// The images of a load that the caches have.
+/// Cached images of a load.
 struct CachedImages: Sendable {
-    /// Where the original was found.
     enum Original: Sendable {
-        /// On the disk, with the first bytes of an accepted image.
+        /// On disk, with the first bytes of an accepted image.
         case stored(OpenFile)
-        /// The bytes in the memory cache.
+        /// In the memory cache.
         case remembered(Data)
 
         /// In bytes.
@@ -19,15 +18,14 @@ struct CachedImages: Sendable {
             }
         }
 
-        /// Nil when the original is in memory.
+        /// Nil if the original is in memory.
         var file: OpenFile? { if case .stored(let file) = self { file } else { nil } }
     }
 
-    /// A variant that was found.
     struct Hit: Sendable {
         /// In bytes.
         let size: Int
-        /// Whether it was found in memory: the disk was not read for it.
+        /// True if found in memory, without reading the disk.
         let isRemembered: Bool
         var facts = StoredFacts()
     }
@@ -36,10 +34,10 @@ struct CachedImages: Sendable {
     /// One for each variant of the plan.
     var variants: [Hit?]
 
-    /// No image: every variant is missing.
+    /// Every variant missing.
     static func none(_ plan: LoadPlan) -> CachedImages { CachedImages(variants: plan.variants.map { _ in nil }) }
 
-    /// Looks up what the plan queries, the memory first, and touches the files found. Blocks.
+    /// Looks up what the plan queries, memory first, and touches the files found. Blocks.
     ///
     /// Source: SDWebImage 5.21.5, `queryCacheOperationForKey:` of `SDImageCache`, and query and original query of
     /// `SDWebImageManager`.
@@ -52,7 +50,7 @@ struct CachedImages: Sendable {
                 if plan.request.options.contains(.remake), hit?.facts.recipe != entry.recipe { continue }
                 cached.variants[index] = hit
             }
-            // The memory had all variants: the disk is not read.
+            // Do not read the disk if the memory has all variants.
             let isRemembered = !cached.variants.isEmpty && cached.variants.allSatisfy { $0?.isRemembered == true }
             if !isRemembered {
                 cached.original = try original(plan, formats, isMissed: cached.variants.contains { $0 == nil })
@@ -63,7 +61,7 @@ struct CachedImages: Sendable {
         }
     }
 
-    /// The variants without an image that have a key.
+    /// Variants that are not cached and have a key.
     func missing(_ plan: LoadPlan) -> [LoadPlan.Entry] {
         zip(plan.variants, variants).compactMap { $1 == nil && $0.key != nil ? $0 : nil }
     }
@@ -82,7 +80,7 @@ struct CachedImages: Sendable {
         return Hit(size: file.size, isRemembered: false, facts: StoredFacts(of: file))
     }
 
-    /// - Parameter isMissed: whether a variant will be made of it.
+    /// - Parameter isMissed: whether a variant is made from the original.
     private static func original(
         _ plan: LoadPlan, _ formats: FormatGate, isMissed: Bool
     ) throws(StoreError) -> Original? {

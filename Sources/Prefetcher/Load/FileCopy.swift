@@ -2,7 +2,7 @@ internal import Downloader
 private import Glibc
 internal import ImageModel
 
-/// Another descriptor of an open file: the file's own number may be given to another one while a copy hangs.
+/// A duplicate of an open file's descriptor. The original number may be reused while a copy hangs.
 final class CopyTarget: Sendable {
     let descriptor: Int32
 
@@ -11,12 +11,12 @@ final class CopyTarget: Sendable {
     deinit { close(descriptor) }
 }
 
-/// The copy of a local file into the file of a load, with the limits and checks of a download. Blocks.
+/// Copies a local file into the file of a load, with the limits and checks of a download. Blocks.
 struct FileCopy: Sendable {
     private static let pieceBytes = 256 << 10
 
     let url: String
-    /// The largest file in bytes.
+    /// In bytes.
     let limit: Int64
     let inspects: @Sendable (UnsafeRawBufferPointer) -> PrefixVerdict
     let target: CopyTarget
@@ -84,7 +84,6 @@ struct FileCopy: Sendable {
             .needing([.body(bytes)])
     }
 
-    /// The failure of a system call on the file.
     static func failure(_ number: Int32, _ url: String) -> FetchError {
         let code: FetchError.Code =
             switch number {

@@ -4,25 +4,25 @@ public import Downloader
 private import Glibc
 internal import ImageModel
 
-/// Originals from `file:` URLs below given directories. No symbolic link below them is followed, and only regular files
-/// are read.
+/// Originals from `file:` URLs below given directories. Reads regular files only and follows no symbolic link below a
+/// directory.
 ///
 /// SDWebImage 5.21.5 reads any file URL.
 public struct FileSource: ImageSource {
-    /// Threads for files: as many reads may hang, for example in a network file system, before others wait for one.
+    /// Reads that may hang at once, for example on a network file system, before others wait.
     private static let threads = 8
 
     private let directories: Locked<[OpenDirectory]>
     private let limits: FetchLimits
     private let disk: ThreadPool?
 
-    /// A source over directories, which are opened now; none by default, so that every file is refused. A path that
-    /// names another directory later is opened anew.
+    /// A source over directories, opened now; without any, the default, every file is refused. A path that later names
+    /// another directory is opened again.
     ///
     /// - Parameters:
     ///   - paths: directories.
-    ///   - limits: `body`, and `total` for reading one file, with the wait for a thread.
-    /// - Throws: `StoreError` for a path that is not a directory, and on a kernel before Linux 5.6.
+    ///   - limits: `body`, and `total` for reading one file, including the wait for a thread.
+    /// - Throws: `StoreError` for a path that is not a directory, and on Linux before 5.6.
     public init(directories paths: [String], limits: FetchLimits = FetchLimits()) throws(StoreError) {
         directories = Locked(try paths.map { (path) throws(StoreError) in try OpenDirectory(path) })
         self.limits = limits
@@ -61,7 +61,7 @@ public struct FileSource: ImageSource {
             let held = directories.withLock { $0 }.map(\.current)
             directories.withLock { $0 = held }
             let places = held.compactMap { directory in directory.relative(path).map { (directory, $0) } }
-            // Directories may overlap: a file behind a link in one of them may lie directly in another.
+            // Directories may overlap: a file behind a link in one may lie directly in another.
             var failure: FetchError?
             for (directory, relative) in places {
                 do throws(FetchError) { return try copy.run(try Self.entry(relative, in: directory, url)) } catch {
@@ -76,7 +76,7 @@ public struct FileSource: ImageSource {
         FetchError(.addressRefused, "\(url): the file is not below an allowed directory").needing(setting(for: path))
     }
 
-    /// The option that would allow a path: its directory. A name that an option cannot have is left out.
+    /// The option that would allow a path: its directory. Omitted if an option cannot contain the name.
     private static func setting(for path: [UInt8]) -> [RequiredSetting] {
         let parent = path.prefix(upTo: path.lastIndex(of: UInt8(ascii: "/")) ?? 0)
         guard let text = String(validating: parent, as: UTF8.self), !parent.contains(where: { $0 < 0x20 || $0 == 0x7f })

@@ -1,9 +1,9 @@
 package import Downloader
 
-/// `file:` URLs and the paths that they name, as bytes: a file name need not be UTF-8.
+/// `file:` URLs and their paths, as bytes: file names need not be UTF-8.
 package enum FileURL {
     private static let scheme = Array("file:".utf8)
-    /// Bytes that stay as they are in a URL, as in a path that Foundation makes a URL of; others are percent-encoded.
+    /// Bytes that are not percent-encoded, as in Foundation's file URLs.
     private static let plain = Set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,/:;=@".utf8)
 
@@ -12,7 +12,7 @@ package enum FileURL {
         url.utf8.prefix(scheme.count).map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 } == scheme
     }
 
-    /// The URL of a file, which is also its cache key: the text that Foundation's `URL(filePath:)` gives for the path.
+    /// The URL of a file, also its cache key: the same text as Foundation's `URL(filePath:)`.
     ///
     /// - Parameter path: absolute.
     package static func text(_ path: some Sequence<UInt8>) -> String {
@@ -28,10 +28,10 @@ package enum FileURL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The absolute path that a URL names. Its other characters are taken as they are.
+    /// The absolute path in a URL, percent-decoded.
     ///
-    /// - Throws: `invalidURL` for another host than this one, a query, a fragment, a control character, a `%` without
-    ///   two digits, and the escape of a zero byte.
+    /// - Throws: `invalidURL` for another host, a query, a fragment, a control character, a `%` without two digits, and
+    ///   `%00`.
     package static func path(_ url: String) throws(FetchError) -> [UInt8] {
         let bytes = Array(url.utf8)
         guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {

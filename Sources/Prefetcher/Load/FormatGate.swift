@@ -2,10 +2,10 @@ package import Downloader
 internal import ImageModel
 package import Transcoder
 
-/// Checks a body's first bytes, so that an error page, a refused format or an image over the limits ends the download.
+/// Checks a body's first bytes, so that an error page, a refused format or an oversized image ends the download early.
 package struct FormatGate: Sendable {
     private let limits: TranscodeLimits
-    /// Whether the load names its coder, which alone can tell whether it reads the bytes.
+    /// True if the load names its coder; only the coder can then tell whether it reads the bytes.
     private let hasCoder: Bool
 
     package init(_ limits: TranscodeLimits = TranscodeLimits(), hasCoder: Bool = false) {
@@ -13,7 +13,6 @@ package struct FormatGate: Sendable {
         self.hasCoder = hasCoder
     }
 
-    /// The gate for a load that names its coder, or for any other.
     func gate(hasCoder: Bool) -> FormatGate { FormatGate(limits, hasCoder: hasCoder) }
 
     /// Whether a file with these first bytes has an accepted format.
@@ -23,14 +22,14 @@ package struct FormatGate: Sendable {
         return ImageFormat.recognise(first).map(limits.formats.contains) ?? false
     }
 
-    /// Refuses other formats with 1001, and a declared size over the limits with 202 (pixels) or 203 (edge).
+    /// Refuses other formats with 1001, and declared sizes over the limits with 202 (pixels) or 203 (edge).
     @Sendable package func inspect(_ bytes: UnsafeRawBufferPointer) -> PrefixVerdict {
         let first = Array(bytes.prefix(ImageFormat.recognisedBytes))
-        // The size is the picture's, which the coder makes later.
+        // The size belongs to a picture that the coder makes later.
         if hasCoder || limits.coder(of: first) != nil { return .accepted }
         let format = ImageFormat.recognise(first)
         if format == nil && first.count < ImageFormat.recognisedBytes { return .unrecognised }
-        // A coder's signature may follow, and would have precedence.
+        // A coder's signature may follow and would take precedence.
         if first.count < limits.coderBytes { return .undecided }
         guard let format else { return .refused(.badImageData, "the body is not an image") }
         do throws(TranscodeError) { try limits.check(format) } catch {

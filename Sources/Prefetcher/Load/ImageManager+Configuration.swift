@@ -5,11 +5,11 @@ public import ImageModel
 public import Transcoder
 
 extension ImageManager {
-    /// What a program can replace in a manager: sources, caches, modifiers, filters, hooks.
+    /// The replaceable parts of a manager: sources, caches, modifiers, filters, hooks.
     ///
     /// Source: SDWebImage 5.21.5, `SDWebImageManager`, its delegate, and the downloader's modifiers.
     public struct Configuration: Sendable {
-        /// The part that every load uses unless its context names another.
+        /// A part that every load uses unless its context names another.
         public struct Replaceable<Part: Sendable>: Sendable {
             /// The default part; nil for none.
             public var own: Part?
@@ -38,25 +38,25 @@ extension ImageManager {
         public var limits = TranscodeLimits()
         /// Threads for blocking file calls, 4 by default.
         public var diskThreads = 4
-        /// Threads that look up and store where a cache is on another host, so that a load that waits for it holds
-        /// neither a disk thread nor a transcoder. Nil by default: the disk threads do it.
+        /// Threads for lookups and stores if a cache is on another host, so that a load that waits for it holds neither
+        /// a disk thread nor a transcoder. Nil, the default, uses the disk threads.
         public var storeThreads: Int?
         /// Changes a request before it is sent.
         public var requestModifier = Replaceable<RequestModifier>()
         /// Changes a response's status and headers before they are checked.
         public var responseModifier = Replaceable<ResponseModifier>()
-        /// Makes an image of the downloaded bytes; nil from it is error 1001.
+        /// Converts downloaded bytes to an image; nil from it is error 1001.
         public var decryptor = Replaceable<DataTransform>(named: ["base64": DataTransforms.base64])
-        /// Makes the cache key of a URL, which is the URL by default; nil from it turns the cache off for the load.
+        /// Maps a URL to its cache key, by default the URL; nil from it turns the cache off for the load.
         public var keyFilter = Replaceable<CacheKeyFilter>(named: ["withoutQuery": CacheKeyFilters.withoutQuery])
         /// Changes the bytes stored under each key; nil from it keeps them.
         public var serializer = Replaceable<DataTransform>()
-        /// Rewrites a request before anything else is done with it; nil from it keeps the request.
+        /// Rewrites a request first of all; nil from it keeps the request.
         public var optionsProcessor: (@Sendable (LoadRequest) -> LoadRequest?)?
-        /// Whether a URL that is not cached may be downloaded. A load that may not is no error; its report is empty.
+        /// Whether an uncached URL may be downloaded. A refused load is no error; its report is empty.
         public var shouldDownload: @Sendable (_ url: String) -> Bool = { _ in true }
-        /// Whether a failed URL goes on the blocklist; nil applies the source's rule. It is not called
-        /// for cancelled loads and for faults of this machine.
+        /// Whether a failed URL goes on the blocklist; nil applies the source's rule. Not called for cancelled loads
+        /// and faults of this machine.
         public var shouldBlock: (@Sendable (_ url: String, _ failure: FailureReason) -> Bool)?
 
         /// A configuration with these sources and defaults otherwise.
@@ -64,12 +64,12 @@ extension ImageManager {
     }
 }
 
-/// Makes a cache key of a URL, for example without a signature that changes daily.
+/// Maps a URL to its cache key, for example without a signature that changes daily.
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImageCacheKeyFilter`.
 public typealias CacheKeyFilter = @Sendable (_ url: String) -> String?
 
-/// Makes new bytes of a file's bytes, on a thread that may block. The whole file is in memory during the call.
+/// Converts a file's bytes, on a thread that may block. The whole file is in memory during the call.
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImageDownloaderDecryptor`, `SDWebImageCacheSerializer`.
 public typealias DataTransform = @Sendable (_ bytes: Data, _ url: String) -> Data?

@@ -16,7 +16,7 @@ public struct ImageManager: Loader {
     private let configuration: Configuration
     /// Runs the loads, whose file calls block.
     private let disk: ThreadPool
-    /// Call a store on another host; nil when the disk threads call the stores.
+    /// Threads for a store on another host; nil if the disk threads call the stores.
     private let remote: StoreThreads?
     private let running = RunningTasks<UUID>()
     private let stages = LoadsInFlight()
@@ -26,9 +26,9 @@ public struct ImageManager: Loader {
     /// A manager over an open cache.
     ///
     /// - Parameters:
-    ///   - cache: where originals and variants are stored unless a load's context names another cache.
+    ///   - cache: stores originals and variants unless a load's context names another cache.
     ///   - transcoders: make the variants.
-    ///   - configuration: the sources, and the policy of all loads.
+    ///   - configuration: sources, and the policy of all loads.
     public init(cache: any ImageStore, transcoders: any Transcoding, configuration: Configuration) {
         self.cache = cache
         self.transcoders = transcoders
@@ -41,19 +41,19 @@ public struct ImageManager: Loader {
     /// Whether a load is running (SDWebImage 5.21.5, `isRunning`).
     public var isRunning: Bool { !running.isEmpty }
 
-    /// How many loads are in each stage now; a stage without a load is absent. A load that waits for a transfer or for a
-    /// transcoder counts as being in that stage.
+    /// Running loads per stage; absent stages have none. A load that waits for a transfer or a transcoder counts in
+    /// that stage.
     public var inFlight: [LoadError.Stage: Int] { stages.current }
 
     /// Ends every running load with error 2002 (SDWebImage 5.21.5, `cancelAll`).
     public func cancelAll() { running.cancelAll() }
 
-    /// Loads one image: the requested original and variants are in the cache when this returns.
+    /// Loads one image: the requested original and variants are cached when this returns.
     ///
     /// A load that finds nothing and may not download returns an empty report.
     ///
-    /// - Throws: `LoadError` when the original cannot be had or nothing may be stored. The failure of a single variant
-    ///   is in the report; the original and the other variants are stored.
+    /// - Throws: `LoadError` if the original cannot be loaded or nothing may be stored. Failures of single variants are
+    ///   in the report; the original and the other variants are stored.
     public func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
         let plan = try LoadPlan(request, configuration, cache, plans)
         guard !plan.request.url.isEmpty else { throw LoadError.noURL }
@@ -63,7 +63,7 @@ public struct ImageManager: Loader {
         }
 
         let (result, _) = await running.run(UUID()) {
-            // On the disk threads, also when the caller is an actor: from here on calls may block.
+            // Run on the disk threads, also if the caller is an actor: calls block from here on.
             await withTaskExecutorPreference(disk) { await run(plan) }
         }
         switch result {
@@ -98,7 +98,7 @@ public struct ImageManager: Loader {
             throw LoadError(.lookUp, .localFault, reason)
         }
         let cached = try await lookUp(plan, &report)
-        // SDWebImage calls its delegate on every load, also when everything is cached.
+        // SDWebImage calls its delegate on every load, even if everything is cached.
         let isAllowed = configuration.shouldDownload(plan.request.url)
         try await load(plan, cached, isAllowed: isAllowed, &report)
     }
@@ -144,8 +144,8 @@ public struct ImageManager: Loader {
         }
     }
 
-    /// Makes the missing variants of the cached original. An original that does not decode is a miss: the load goes on
-    /// without it.
+    /// Makes the missing variants from the cached original. If it does not decode, the load continues as if it were not
+    /// cached.
     private func useCached(
         _ cached: CachedImages, _ plan: LoadPlan, isAllowed: Bool, _ report: inout LoadReport
     ) async throws(LoadError) {
@@ -189,7 +189,7 @@ public struct ImageManager: Loader {
         }
         if let hops { request.observesHop = { hop in hops.withLock { $0.append(hop) } } }
         let file = try storing(try plan.originalCache.begin())
-        // A source's own work stays off the disk threads.
+        // Keep the source's work off the disk threads.
         let response = try await withTaskExecutorPreference(globalConcurrentExecutor) {
             [request] () async throws(LoadError) in
             try await source.load(request, options: plan.request.options, into: file.descriptor)
@@ -201,7 +201,7 @@ public struct ImageManager: Loader {
         report.robotsTag = response.robotsTag
         let validators = response.validators
         if let cached, let known, known.sha256 == validators.sha256 {
-            // The server's new validators may spare the next download.
+            // New validators may avoid the next download.
             if known != validators { validators.save(to: cached) }
             return .unchanged
         }
@@ -248,17 +248,17 @@ public struct ImageManager: Loader {
 
     /// Makes the missing variants, then commits all files.
     ///
-    /// The variants' files are opened once a transcoder is free. The commit follows on the same disk thread without
-    /// suspending, or on a store thread: at most as many loads have open files as there are transcoders and threads.
+    /// Opens the variants' files once a transcoder is free, and commits on the same disk thread without suspending, or
+    /// on a store thread. So loads with open files number at most transcoders plus threads.
     private func transcodeAndCommit(_ commit: CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
         var commit = commit
         guard commit.needsTranscoder else { return try await self.commit(commit, &report) }
         guard await remote?.enter() ?? true else { throw LoadError.cancelled }
         defer { remote?.leave() }
-        // A bucket takes longer to read a file than a transcoder to make it.
+        // Reading a file from a bucket takes longer than making it again.
         let question = remote == nil ? SameBytes.Question(commit) : nil
         var isFilled = false
-        // A fault of another image's file costs a decoding, not this job.
+        // Ignore a fault of another image's file: it costs a decoding, not this job.
         if let question { isFilled = (try? sameBytes.fill(&commit, question)) ?? false }
         if !isFilled { try await transcode(&commit, &report) }
         try await self.commit(commit, &report)
@@ -296,7 +296,7 @@ public struct ImageManager: Loader {
         stages.enter(.store)
         let start = ContinuousClock.now
         defer {
-            // A load whose files are all in the cache writes nothing.
+            // Nothing is written if all files are cached.
             if commit.needsTranscoder { report.timing.store += .now - start }
             report.steps?.append(LoadStep(.stage(.store), from: start))
             stages.leave(.store)
@@ -312,8 +312,8 @@ public struct ImageManager: Loader {
         }
     }
 
-    /// Whether a failed load puts its URL on the blocklist. A cancelled load, a fault of this machine and a failure
-    /// before or after the work on the image never do.
+    /// Whether a failed load blocks its URL. Cancelled loads, faults of this machine and failures before or after the
+    /// work on the image never do.
     private func shouldBlock(_ plan: LoadPlan, _ error: LoadError) -> Bool {
         guard !error.isCancellation, !error.isLocalFault, !error.failure.isRefusedFormat,
             error.stage == .fetch || error.stage == .transcode

@@ -8,13 +8,13 @@ public protocol ImageSource: Sendable {
     /// Whether this source can load `url`.
     func canLoad(_ url: String) -> Bool
 
-    /// Writes the original into `file`, an empty open file that stays the caller's; returns early when the task is
+    /// Writes the original into `file`, an empty open file that the caller keeps; returns early if the task is
     /// cancelled.
     ///
     /// - Parameters:
-    ///   - request: the URL, with what the caches know of it.
+    ///   - request: the URL and the cached validators.
     ///   - file: receives the body.
-    ///   - options: the options of the load; priority, cookies and certificates are in `request` as well.
+    ///   - options: the load's options; priority, cookies and certificates are also in `request`.
     /// - Throws: `LoadError`; the contents of `file` are then ignored.
     func load(
         _ request: FetchRequest, options: LoadOptions, into file: Int32
@@ -36,10 +36,10 @@ public typealias RequestModifier = @Sendable (FetchRequest) -> FetchRequest?
 
 /// Originals from http and https URLs (SDWebImage 5.21.5, `SDWebImageDownloader`).
 extension ImageDownloader: ImageSource {
-    /// True: another URL fails with its error.
+    /// Always true: other URLs fail with its error.
     public func canLoad(_ url: String) -> Bool { true }
 
-    /// Downloads the original by the rules and limits of the downloader.
+    /// Downloads the original under the downloader's rules and limits.
     public func load(
         _ request: FetchRequest, options: LoadOptions, into file: Int32
     ) async throws(LoadError) -> FetchResponse {

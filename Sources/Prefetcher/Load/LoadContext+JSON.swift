@@ -32,7 +32,7 @@ extension LoadContext {
         try fields.finish()
     }
 
-    /// Keys that concern a view, a callback queue or a screen, and the format hint, which the image's bytes replace.
+    /// Keys for views, callback queues and screens, and the format hint, which the image's bytes replace.
     static let ignored = [
         "setImageOperationKey", "callbackQueue", "imageForceDecodePolicy", "imageDecodeToHDR",
         "imageTypeIdentifierHint",
@@ -44,9 +44,9 @@ extension LoadContext {
         ("loaderCachedImage", "is set by the manager alone"),
     ]
 
-    /// Reads `result` and how it is encoded. The encoding keys are checked even when there is no such variant.
+    /// Reads `result` and its encoding. The encoding keys are checked even without that variant.
     ///
-    /// A limit on bytes replaces the quality, and 0 is none. Source: SDWebImage 5.21.5, `SDImageIOAnimatedCoder`,
+    /// A byte limit replaces the quality; 0 is no limit. Source: SDWebImage 5.21.5, `SDImageIOAnimatedCoder`,
     /// `encodedDataWithFrames:`.
     private mutating func readResult(_ fields: inout JSONFields, thumbnail: JSONValue?) throws(VariantError) {
         var variant: [String: JSONValue] = ["name": .string("result")]
@@ -77,7 +77,7 @@ extension LoadContext {
         }
     }
 
-    /// `encodeMaxPixelSize`; nil for none. A side of 0 is no limit (SDWebImage 5.21.5, `SDImageIOAnimatedCoder`).
+    /// `encodeMaxPixelSize`; nil for none. 0 leaves a side unlimited (SDWebImage 5.21.5, `SDImageIOAnimatedCoder`).
     private static func encodingBox(_ encode: inout JSONFields) throws(VariantError) -> JSONValue? {
         guard let value = encode.take("encodeMaxPixelSize") else { return nil }
         var box = try JSONFields(value, path: "$.imageEncodeOptions.encodeMaxPixelSize")
@@ -86,7 +86,7 @@ extension LoadContext {
         return width == 0 || height == 0 ? nil : .object(["width": .number(width), "height": .number(height)])
     }
 
-    /// The path in the context that corresponds to `path` in the variant made of it.
+    /// Maps a path in the variant to its path in the context.
     private static func contextPath(_ path: String) -> String {
         let names = [
             ("$.thumbnail", "$.imageThumbnailPixelSize"), ("$.transform", "$.imageTransformer"),
@@ -99,8 +99,8 @@ extension LoadContext {
         return context + path.dropFirst(variant.count)
     }
 
-    /// Whether `animatedImageClass` names a class that can be one of SDAnimatedImage's protocol: not `UIImage` and
-    /// `NSImage`. Source: SDWebImage 5.21.5, `SDImageCacheDecodeImageData`.
+    /// Whether `animatedImageClass` can implement SDAnimatedImage's protocol: any class but `UIImage` and `NSImage`.
+    /// Source: SDWebImage 5.21.5, `SDImageCacheDecodeImageData`.
     private static func isAnimatedClass(_ fields: inout JSONFields) throws(VariantError) -> Bool {
         switch fields.take("animatedImageClass") {
         case nil, .null: return false
@@ -142,17 +142,17 @@ extension LoadContext {
 extension LoadContext {
     /// Reads how the original is decoded.
     ///
-    /// `imageDecodeOptions` has no effect: SDWebImage replaces its entries for scale, thumbnail, aspect ratio, limit,
-    /// first frame and type hints by the values of the context and the options, absent ones included, and the others are
-    /// for an app's own coders. Source: SDWebImage 5.21.5, `SDGetDecodeOptionsFromContext`.
+    /// `imageDecodeOptions` has no effect: SDWebImage overwrites its entries for scale, thumbnail, aspect ratio, limit,
+    /// first frame and type hints from the context and the options, even if these are absent. Its other entries are for
+    /// an app's own coders. Source: SDWebImage 5.21.5, `SDGetDecodeOptionsFromContext`.
     ///
-    /// - Returns: the thumbnail size as a variant spells it; nil for none.
+    /// - Returns: the thumbnail size in a variant's notation; nil for none.
     private mutating func readDecodeOptions(_ fields: inout JSONFields) throws(VariantError) -> JSONValue? {
         switch fields.take("imageDecodeOptions") {
         case nil, .null, .object: break
         default: throw fields.refusal("imageDecodeOptions", "must be an object")
         }
-        // Below 1 it has no effect: the key's scale counts.
+        // Values below 1 have no effect: the key's scale counts.
         scale = try fields.number("imageScaleFactor").flatMap { $0 < 1 ? nil : $0 }
         scaleDownLimit = try fields.integer("imageScaleDownLimitBytes", in: 0...Int.max)
         let aspect = try fields.bool("imagePreserveAspectRatio", default: true)
@@ -166,7 +166,7 @@ extension LoadContext {
 }
 
 extension RequestChange {
-    /// Headers with credentials: a job names a credential profile instead.
+    /// Refused headers. Jobs name a credential profile instead.
     static let secretHeaders: Set<String> = ["authorization", "cookie", "proxy-authorization"]
 
     fileprivate init(_ fields: inout JSONFields) throws(VariantError) {
@@ -189,7 +189,7 @@ extension ResponseChange {
 }
 
 extension JSONFields {
-    /// An object of header names and values, without control characters.
+    /// An object of headers without control characters.
     fileprivate mutating func headers(
         _ field: String, refusing secrets: Set<String>
     ) throws(VariantError) -> [String: String] {

@@ -1,18 +1,18 @@
 public import ImageModel
 
-/// What a load takes in addition to its options: SDWebImage's context, without the keys that need a view.
+/// The context of a load: SDWebImage's context without the keys that need a view.
 ///
-/// docs/sdwebimage.md lists each key and its effect. A part chosen by name must be in the manager's configuration.
-/// Source: SDWebImage 5.21.5, `SDWebImageContext`.
+/// docs/sdwebimage.md lists each key and its effect. Named parts must be in the manager's configuration. Source:
+/// SDWebImage 5.21.5, `SDWebImageContext`.
 public struct LoadContext: Sendable, Hashable {
-    /// Where a query looks or a store writes. The raw values are as in `SDImageCacheType`.
+    /// Where a query looks or a store writes. Raw values as in `SDImageCacheType`.
     ///
-    /// `.memory` has no effect without `ImageManager.Configuration.memory`; a worker has no memory cache.
+    /// `.memory` has no effect without `ImageManager.Configuration.memory`; workers have no memory cache.
     public struct CacheType: OptionSet, Sendable, Hashable {
         /// SDWebImage's number, 0 to 3.
         public let rawValue: Int
 
-        /// The type with SDWebImage's number.
+        /// The type with this SDWebImage number, 0 to 3.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// 0: no cache.
@@ -25,7 +25,7 @@ public struct LoadContext: Sendable, Hashable {
         public static let all: CacheType = [.disk, .memory]
     }
 
-    /// Which part of the manager a load uses. `Described` is `Never` for parts that have a name only.
+    /// Which part of the manager a load uses. `Described` is `Never` for parts that only have a name.
     public enum Choice<Described: Sendable & Hashable>: Sendable, Hashable {
         /// The manager's default part; the default.
         case own
@@ -37,19 +37,19 @@ public struct LoadContext: Sendable, Hashable {
         case described(Described)
     }
 
-    /// The image that SDWebImage would return: the context's thumbnail size, transformers and encoding, as a variant
-    /// named `result` in addition to the pipeline's variants. Nil when the context has none of them.
+    /// The image that SDWebImage would return (thumbnail size, transformers and encoding of the context) as a variant
+    /// named `result`, in addition to the pipeline's variants. Nil if the context has none of these keys.
     public var result: Variant?
     /// `imageScaleFactor`: pixels per point, at least 1. Nil reads it from the key.
     public var scale: Double?
-    /// `imageScaleDownLimitBytes`: an image with more bytes of decoded pixels is scaled down. 0 sets no
-    /// limit; nil sets the limit of `ScaleDownLargeImages`, or none without the option.
+    /// `imageScaleDownLimitBytes`: scales down images with more bytes of decoded pixels. 0 sets no limit; nil sets the
+    /// limit of `ScaleDownLargeImages`, or none without that option.
     public var scaleDownLimit: Int?
-    /// `animatedImageClass`: whether animations are decoded as objects that carry their bytes, which are then stored
-    /// under a thumbnail's key. `false` by default: the frames are encoded again at that size.
+    /// `animatedImageClass`: whether animations are decoded as objects that carry their original bytes, which are then
+    /// stored under a thumbnail's key. `false` by default: frames are encoded again at that size.
     public var usesAnimatedImage = false
-    /// `encodeFirstFrameOnly`: whether thumbnails of an animation have its first frame alone, the pipeline's included;
-    /// `false` by default. An object of `animatedImageClass` is not encoded and keeps all.
+    /// `encodeFirstFrameOnly`: whether thumbnails of an animation have only the first frame, including the pipeline's;
+    /// `false` by default. Objects of `animatedImageClass` are not encoded and keep all frames.
     public var encodesFirstFrame = false
     /// `queryCacheType`: where variants are looked up, `.all` by default.
     public var query = CacheType.all
@@ -59,14 +59,14 @@ public struct LoadContext: Sendable, Hashable {
     public var originalQuery = CacheType.disk
     /// `originalStoreCacheType`: where the original is stored, `.disk` by default.
     public var originalStore = CacheType.disk
-    /// `imageCache`: the cache of the variants, and of the original unless `originalCache` names another.
+    /// `imageCache`: the variants' cache, and the original's unless `originalCache` names another.
     public var cache = Choice<Never>.own
     /// `originalImageCache`: the cache of the original.
     public var originalCache = Choice<Never>.own
     /// `imageLoader`: the only source to use.
     public var source = Choice<Never>.own
-    /// `imageCoder`: the name of the coder of `TranscodeLimits.coders` to use, whatever the original's bytes are. Nil by
-    /// default: coders are chosen by their signatures.
+    /// `imageCoder`: the coder of `TranscodeLimits.coders` to use for any bytes. Nil, the default, chooses coders by
+    /// their signatures.
     public var coder: String?
     /// `downloadRequestModifier`.
     public var requestModifier = Choice<RequestChange>.own
@@ -78,11 +78,10 @@ public struct LoadContext: Sendable, Hashable {
     public var keyFilter = Choice<Never>.own
     /// `cacheSerializer`.
     public var serializer = Choice<Never>.own
-    /// `credentials`, a key of Larder's own: the credential profile to send. Nil sends none. A context holds no
-    /// secrets.
+    /// `credentials`, Larder's own key: the credential profile to send. Nil sends none. A context holds no secrets.
     public var credentials: String?
 
-    /// A context without any key.
+    /// An empty context.
     public init() {}
 }
 
@@ -105,7 +104,7 @@ public struct RequestChange: Sendable, Hashable {
 
 /// A change to a response that a job can describe.
 public struct ResponseChange: Sendable, Hashable {
-    /// The status in place of the server's. Nil keeps the server's; SDWebImage's modifier would make it 200.
+    /// Replaces the server's status. Nil keeps it; SDWebImage's modifier would make it 200.
     public var status: Int?
     /// Headers to set.
     public var headers: [String: String]

@@ -3,9 +3,9 @@ package import Downloader
 public import ImageModel
 internal import Transcoder
 
-/// Why a load failed as a whole. The errors of all stages are converted here.
+/// Why a load failed as a whole, converted from the errors of all stages.
 ///
-/// Whether the load is retried is decided by the rules of `retry_rule` in the database.
+/// The rules of `retry_rule` in the database decide whether it is retried.
 public struct LoadError: Error, Sendable {
     /// The stage that failed.
     public enum Stage: String, Sendable {
@@ -20,13 +20,13 @@ public struct LoadError: Error, Sendable {
 
     /// Where the load failed.
     public let stage: Stage
-    /// Domain, code and message.
+    /// The error's domain, code and message.
     public let failure: FailureReason
     /// Status of the last response; nil without one.
     public var httpStatus: Int?
     /// The server's `Retry-After`.
     public var retryAfter: Duration?
-    /// What the load had done before it failed.
+    /// The load's work before it failed.
     public var report = LoadReport()
 
     package init(_ stage: Stage, _ code: FailureCode, _ message: String, profile: String? = nil) {
@@ -71,13 +71,13 @@ public struct LoadError: Error, Sendable {
         LoadError(.lookUp, .blocked, "\(shown(url)): is blocked")
     }
 
-    /// A context names a part that the manager's configuration does not have.
+    /// The context names a part that the manager's configuration lacks.
     static func notConfigured(_ kind: String, _ name: String) -> LoadError {
         LoadError(
             .lookUp, .notConfigured, "the context names the \(kind) '\(name)', which is not configured here")
     }
 
-    /// The URL without userinfo and query; an invalid URL is not shown.
+    /// The URL without userinfo and query. Invalid URLs are not shown.
     private static func shown(_ url: String) -> String { (try? SourceURL(url))?.description ?? "the URL" }
 
     func carrying(_ report: LoadReport) -> LoadError {
@@ -87,21 +87,21 @@ public struct LoadError: Error, Sendable {
         return copy
     }
 
-    /// Whether the load's task was cancelled, or nothing may be published any more.
+    /// True if the load's task was cancelled or nothing may be published any more.
     public var isCancellation: Bool { failure.failureCode == .cancelled }
 
-    /// For how long no request may be sent to the origin; nil for every other error.
+    /// How long the origin is paused; nil for every other error.
     package var heldFor: Duration? { failure.failureCode == .originHeld ? retryAfter ?? .zero : nil }
 
-    /// Whether the machine lacks what every load needs, or the load's credential profile; the URL and its origin may be
-    /// good.
+    /// True if the machine lacks something that every load needs, or the load's credential profile. The URL may be
+    /// fine.
     public var isLocalFault: Bool { failure.isLocalFault }
 
-    /// Whether the original's bytes do not decode.
+    /// True if the original's bytes do not decode.
     var isUndecodable: Bool { stage == .transcode && failure.failureCode == .badImageData }
 }
 
-/// The value of `body`, whose errors become load errors of `stage`.
+/// Runs `body` and converts its errors to load errors of `stage`.
 func storing<Value>(
     _ body: @autoclosure () throws(StoreError) -> Value, stage: LoadError.Stage = .store
 ) throws(LoadError) -> Value {

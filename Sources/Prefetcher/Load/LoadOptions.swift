@@ -3,10 +3,10 @@ package import Transcoder
 
 /// SDWebImage's option bits, with its values and names.
 ///
-/// All 26 are accepted; those that concern a view, a screen or an app in the background have no effect.
-/// docs/sdwebimage.md lists the effect of each. Source: SDWebImage 5.21.5, `SDWebImageOptions`.
+/// All 26 are accepted; those for views, screens and background apps have no effect. docs/sdwebimage.md lists each
+/// effect. Source: SDWebImage 5.21.5, `SDWebImageOptions`.
 public struct LoadOptions: OptionSet, Sendable, Hashable {
-    /// The bits. Bits without a name are kept and have no effect.
+    /// The bits. Unnamed bits are kept and have no effect.
     public let rawValue: UInt64
 
     /// Options with these bits.
@@ -24,25 +24,25 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     public static let allowInvalidSSLCertificates = LoadOptions(bit: 6)
     /// High priority in the queue and for a connection; overrides `lowPriority`.
     public static let highPriority = LoadOptions(bit: 7)
-    /// Run transformers on the first frame of animated images. Without it the variant is a copy of the original, or
+    /// Run transformers on the first frame of animated images. Otherwise the variant is a copy of the original, or
     /// every frame at its thumbnail size.
     public static let transformAnimatedImage = LoadOptions(bit: 9)
-    /// Scale decoded images down to the default limit of bytes.
+    /// Scale decoded images down to the default byte limit.
     public static let scaleDownLargeImages = LoadOptions(bit: 11)
     /// Never download. A missing image is not an error.
     public static let fromCacheOnly = LoadOptions(bit: 15)
-    /// Never look into the cache. A downloaded image is still stored.
+    /// Skip the cache lookup. A downloaded image is still stored.
     public static let fromLoaderOnly = LoadOptions(bit: 16)
     /// Make variants of the first frame of animated images.
     public static let decodeFirstFrameOnly = LoadOptions(bit: 19)
-    /// Run transformers on SVG and PDF images. Without it the variant is a copy of the original, unless it has a
+    /// Run transformers on SVG and PDF images. Otherwise the variant is a copy of the original, unless it has a
     /// thumbnail size or a format.
     public static let transformVectorImage = LoadOptions(bit: 23)
 
-    /// Make the variants again whose stored recipe is another one, or unknown. Larder's own.
+    /// Remake variants whose stored recipe differs or is unknown. Larder's own option.
     public static let remake = LoadOptions(bit: 40)
 
-    /// The names in the order of their bits, from 0.
+    /// The names in bit order, from 0.
     public static let names = [
         "RetryFailed", "LowPriority", "ProgressiveLoad", "RefreshCached", "ContinueInBackground", "HandleCookies",
         "AllowInvalidSSLCertificates", "HighPriority", "DelayPlaceholder", "TransformAnimatedImage",
@@ -52,19 +52,19 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
         "AvoidAutoCancelImage", "WaitTransition",
     ]
 
-    /// The options that change what a load does.
+    /// The options that change a load.
     public static let withEffect: LoadOptions = [
         .retryFailed, .lowPriority, .refreshCached, .handleCookies, .allowInvalidSSLCertificates, .highPriority,
         .transformAnimatedImage, .scaleDownLargeImages, .fromCacheOnly, .fromLoaderOnly, .decodeFirstFrameOnly,
         .transformVectorImage,
     ]
 
-    /// The names of the set options, in the order of their bits.
+    /// The names of the set options, in bit order.
     public var names: [String] {
         Self.names.enumerated().filter { contains(LoadOptions(bit: UInt64($0.offset))) }.map(\.element)
     }
 
-    /// The option with this case-sensitive name; nil for an unknown one.
+    /// The option with this case-sensitive name; nil if unknown.
     public init?(named name: String) {
         guard let bit = Self.names.firstIndex(of: name) else { return nil }
         self.init(bit: UInt64(bit))
@@ -85,7 +85,7 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
         }
     }
 
-    /// What a transcoder draws of animations and vector images with these options.
+    /// How a transcoder draws animations and vector images under these options.
     package var drawing: TranscodeRequest.Options {
         var drawing: TranscodeRequest.Options = []
         if contains(.transformAnimatedImage) { drawing.insert(.transformsAnimated) }

@@ -4,18 +4,18 @@ internal import FoundationEssentials
 internal import ImageModel
 internal import Transcoder
 
-/// A load request with its options and context resolved to keys, caches and parts.
+/// A load request with options and context resolved to keys, caches and parts.
 ///
-/// Keys and parts come from one processed request, so that a key always names what was made
-/// (SDWebImage 5.21.5 does not guarantee that).
+/// All come from one processed request, so a key always matches the image made for it (not guaranteed in SDWebImage
+/// 5.21.5).
 struct LoadPlan: Sendable {
-    /// A variant and its key; nil when the cache's naming makes no key for it.
+    /// A variant and its key; nil if the cache's naming cannot make one.
     struct Entry: Sendable {
         let variant: Variant
         let key: CacheKey?
         /// Why there is no key.
         let refusal: String
-        /// The hash of the variant's recipe.
+        /// The recipe's hash.
         let recipe: String
     }
 
@@ -24,35 +24,35 @@ struct LoadPlan: Sendable {
 
     let request: LoadRequest
     let blocklist: any Blocklist
-    /// Nil when the key filter refused the URL: then nothing is looked up or stored.
+    /// Nil if the key filter refused the URL: nothing is then looked up or stored.
     let originalKey: CacheKey?
     let variants: [Entry]
     let cache, originalCache: any ImageStore
     let memory: MemoryCache<Data>?
-    /// Where the load looks and where it stores, after options, missing keys and a missing memory cache are applied.
+    /// Lookup and store locations after options, missing keys and a missing memory cache are applied.
     let originalQuery, variantQuery, originalStore, variantStore: LoadContext.CacheType
     /// Pixels per point.
     let scale: Double
     let scaleDownLimit: Int?
-    /// What is drawn of animations and vector images.
+    /// How animations and vector images are drawn.
     let drawing: TranscodeRequest.Options
-    /// The source that the context names, else the last one that can load the URL.
+    /// The context's source, else the last one that can load the URL.
     let source: (any ImageSource)?
-    /// The name of the coder that the context names.
+    /// The context's coder.
     let coder: String?
     let requestModifier: RequestModifier?
     let responseModifier: ResponseModifier?
     let decryptor: DataTransform?
     let serializer: DataTransform?
 
-    /// - Throws: `LoadError` 105 for a part that the context names and the configuration does not have.
+    /// - Throws: `LoadError` 105 for a part that the configuration lacks.
     init(
         _ original: LoadRequest, _ configuration: ImageManager.Configuration, _ ownCache: any ImageStore,
         _ plans: VariantPlans = VariantPlans()
     ) throws(LoadError) {
         var request = original
         if let processed = configuration.optionsProcessor?(original) {
-            // A processor may return a request of its own; what it cannot set stays.
+            // The processor may return a new request. It cannot change the following fields.
             request = processed
             request.progress = processed.progress ?? original.progress
             request.blocklist = original.blocklist
@@ -91,14 +91,14 @@ struct LoadPlan: Sendable {
         let wanted = context.result.map { request.variants + [$0] } ?? request.variants
         variants = Self.entries(plans.plans(of: wanted, naming), of: key, naming)
 
-        // Without a variant the original is the result: SDWebImage's `imageCache`, `queryCacheType` and
-        // `storeCacheType` apply to it, and the keys for the original of a transformer do not.
+        // Without variants the original is the result: SDWebImage's `imageCache`, `queryCacheType` and `storeCacheType`
+        // apply to it, not the keys for a transformer's original.
         let isPlain = variants.isEmpty
         originalCache = isPlain ? cache : separateCache ?? cache
         let available: LoadContext.CacheType = key == nil ? .none : memory == nil ? .disk : .all
         variantStore = context.store.intersection(available)
         originalStore = isPlain ? variantStore : context.originalStore.intersection(available)
-        // RefreshCached revalidates what the disk has.
+        // RefreshCached revalidates the disk's original.
         let queried =
             options.contains(.fromLoaderOnly)
             ? .none : available.subtracting(options.contains(.refreshCached) ? .memory : .none)
@@ -113,21 +113,21 @@ struct LoadPlan: Sendable {
         scaleDownLimit = limit == 0 ? nil : limit
     }
 
-    /// Whether an original found on the disk goes into the memory cache.
+    /// Whether an original found on disk is added to the memory cache.
     ///
-    /// `storeCacheType` decides it, also for the original query, and an image decoded at a thumbnail size is kept
-    /// under the thumbnail's key only; then `originalStoreCacheType` decides. Source: SDWebImage 5.21.5,
+    /// `storeCacheType` decides, also for the original query. If the image is decoded at a thumbnail size, memory keeps
+    /// it under the thumbnail's key only, and `originalStoreCacheType` decides. Source: SDWebImage 5.21.5,
     /// `queryCacheOperationForKey:`, `_syncDiskToMemoryWithImage:` and `callStoreOriginCacheProcessForOperation:`.
     ///
-    /// - Parameter isMissed: whether a variant is missing, without which SDWebImage does not query the original.
+    /// - Parameter isMissed: whether a variant is missing; otherwise SDWebImage does not query the original.
     func remembersOriginal(isMissed: Bool) -> Bool {
         if variants.isEmpty { return variantStore.contains(.memory) }
         return isMissed && variants.contains { $0.variant.thumbnail == nil }
             && variantStore.union(originalStore).contains(.memory)
     }
 
-    /// The keys of the variants. A naming may give two variants one key that have two in SDWebImage's; the second has
-    /// none then, as has a variant with the file name of the original or of another variant.
+    /// The variants' keys. Some namings map two variants to one key; the second is then refused, as is a variant with
+    /// the file name of the original or of another variant.
     private static func entries(
         _ plans: [VariantPlans.Plan], of key: CacheKey?, _ naming: any CacheNaming
     ) -> [Entry] {
@@ -194,20 +194,20 @@ extension ResponseChange {
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImageManager`, its query, original query and download steps.
 enum CacheDecision: Sendable, Equatable {
-    /// Everything wanted is cached or can be made of the cached original.
+    /// Everything requested is cached or can be made from the cached original.
     case useCached
-    /// The cached original is compared with the source's.
+    /// Ask the source whether the cached original is current.
     case revalidate
     case download
-    /// Nothing is cached and no download is allowed. This is no error.
+    /// Nothing is cached and no download is allowed. Not an error.
     case unavailable
 
     /// - Parameters:
-    ///   - hasOriginal: the original is cached.
+    ///   - hasOriginal: whether the original is cached.
     ///   - wanted: the number of variants.
-    ///   - missing: how many of them are not cached.
-    ///   - refreshes: the load has the option RefreshCached.
-    ///   - mayDownload: hook, options and sources allow a download.
+    ///   - missing: the number of uncached variants.
+    ///   - refreshes: whether RefreshCached is set.
+    ///   - mayDownload: whether hook, options and sources allow a download.
     init(hasOriginal: Bool, wanted: Int, missing: Int, refreshes: Bool, mayDownload: Bool) {
         // Cached variants suffice without their original.
         let isComplete = missing == 0 && wanted > 0

@@ -2,24 +2,24 @@ package import Downloader
 public import ImageModel
 internal import Transcoder
 
-/// What a load did: what is in the cache now, what it cost, and what failed.
+/// The result of a load: cached files, cost, failures.
 public struct LoadReport: Sendable {
-    /// Time spent in each stage; zero for a stage that did not run.
+    /// Time spent in each stage; zero if the stage did not run.
     public struct Timing: Sendable, Equatable {
         /// Waiting for a free connection.
         public var connectionWait = Duration.zero
         /// Waiting for DNS.
         public var lookup = Duration.zero
-        /// Downloading, with redirects, without these waits.
+        /// Downloading, including redirects, without these waits.
         public var fetch = Duration.zero
         /// Waiting for a free transcoder.
         public var transcoderWait = Duration.zero
-        /// Decoding, transforming and encoding, without this wait.
+        /// Decoding, transforming and encoding, without the wait.
         public var transcode = Duration.zero
         /// Committing the files.
         public var store = Duration.zero
 
-        /// The waits and stages by their names in metrics, in the order of a load.
+        /// Waits and stages by their metric names, in load order.
         package var stages: [(name: String, time: Duration)] {
             [
                 ("dns", lookup), ("connection_wait", connectionWait), ("fetch", fetch),
@@ -28,7 +28,7 @@ public struct LoadReport: Sendable {
         }
     }
 
-    /// What is in the cache: the original, then the variants in the pipeline's order, failed ones included.
+    /// Files in the cache: the original, then the variants in the pipeline's order, including failed ones.
     public var stored: [StoredFile] = []
     /// Downloaded bodies, 0 or 1.
     public var downloads = 0
@@ -38,21 +38,21 @@ public struct LoadReport: Sendable {
     public var httpStatus: Int?
     /// `X-Robots-Tag` of the last response, escaped.
     public var robotsTag: String?
-    /// The cached original was revalidated and has not changed (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
+    /// The cached original was revalidated as current (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
     public var isUnchanged = false
     /// The time spent in each stage.
     public var timing = Timing()
-    /// The steps, each stage before its parts; nil unless the request asks for them.
+    /// The steps, each stage before its parts; nil unless requested.
     package var steps: [LoadStep]?
 
-    /// The report of a load that did nothing.
+    /// An empty report.
     public init() {}
 
-    /// The failure of a variant, which fails the job; nil when every variant was made.
+    /// The variant failure that fails the job; nil if every variant was made.
     ///
-    /// The machine's own fault (501), error 403 of the store and the death of a transcoder (301) come first, since a
-    /// retry may repair them. A limit that only a variant exceeds becomes 401, so that the URL is not blocked; the
-    /// file's error keeps the limit's own code.
+    /// This machine's fault (501), the store's error 403 and a transcoder crash (301) come first, since a retry may
+    /// help. A limit exceeded only by a variant becomes 401, so that the URL is not blocked; the file's error keeps the
+    /// limit's code.
     public var failure: FailureReason? {
         let errors = stored.lazy.compactMap(\.error)
         guard
@@ -65,13 +65,13 @@ public struct LoadReport: Sendable {
         return failure
     }
 
-    /// Variants that this load wrote.
+    /// Variants written by this load.
     public var made: Int { stored.count { $0.name != nil && $0.isNew } }
 
-    /// Variants of `made` that are copies of files that were made of the same bytes for another URL.
+    /// Variants in `made` that were copied from files made from the same bytes under another URL.
     public var reused: Int { stored.count { $0.origin == .reused } }
 
-    /// Bytes of the files that this load wrote.
+    /// Bytes of the files written by this load.
     public var bytesOut: Int { stored.reduce(0) { $0 + ($1.isNew ? $1.bytes ?? 0 : 0) } }
 }
 
@@ -81,9 +81,9 @@ package struct LoadStep: Sendable {
         case stage(LoadError.Stage)
         /// A request of the fetch.
         case hop(FetchHop)
-        /// The decoding of the original, with the wait for the child's memory.
+        /// Decoding the original, including the wait for the child's memory.
         case decode
-        /// A variant by its name, and the code of its error.
+        /// A variant's name, and its error code.
         case variant(String, error: Int?)
     }
 
@@ -97,8 +97,8 @@ package struct LoadStep: Sendable {
 
     init(_ hop: FetchHop) { self.init(.hop(hop), from: hop.start, to: hop.end) }
 
-    /// The decoding and the variants of a request to a child. A child draws one variant after another, so that each
-    /// begins when the one before it ends.
+    /// Decoding and variants of one child request. A child draws the variants one after another, so each begins when
+    /// the previous one ends.
     static func parts(of report: TranscodeReport, _ entries: [LoadPlan.Entry]) -> [LoadStep] {
         guard let times = report.times, let decoded = times.decoded else { return [] }
         var steps = [LoadStep(.decode, from: times.started, to: decoded)]

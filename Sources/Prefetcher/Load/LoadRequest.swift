@@ -2,26 +2,26 @@ public import ImageModel
 
 /// A URL and the variants to make of it.
 public struct LoadRequest: Sendable {
-    /// The source. Its bytes as given are its identity in keys and blocklist.
+    /// The source. Its exact bytes are its identity in keys and blocklist.
     public var url: String
     /// The variants, in the pipeline's order. With none the original alone is stored.
     public var variants: [Variant]
-    /// How the cache key is made of the URL, unless the context or the manager has a filter; nil takes the URL itself.
+    /// Maps the URL to its cache key, unless the context or the manager has a filter; nil uses the URL.
     package var keyRule: CacheKeyRule?
     /// SDWebImage's options; none by default.
     public var options: LoadOptions
     /// SDWebImage's context; empty by default.
     public var context: LoadContext
-    /// Called with the number of received bytes, and of expected ones when known; must not block.
+    /// Called with the bytes received, and the bytes expected if known; must not block.
     public var progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?
-    /// Replaces the manager's blocklist. A worker passes the database's.
+    /// Replaces the manager's blocklist. Workers pass the database's.
     package var blocklist: (any Blocklist)?
-    /// Whether the report has the steps of the load; `false` by default.
+    /// Whether the report includes the steps; `false` by default.
     package var recordsSteps = false
-    /// Checked before each file gets its name. A worker whose lease has expired returns false.
+    /// Checked before each file becomes visible. False if the worker's lease has expired.
     package var mayPublish: @Sendable () -> Bool
 
-    /// A request.
+    /// Creates a request for the URL and its variants.
     public init(
         url: String, variants: [Variant] = [], options: LoadOptions = [], context: LoadContext = LoadContext()
     ) {
@@ -33,10 +33,10 @@ public struct LoadRequest: Sendable {
     }
 }
 
-/// Performs load requests. `ImageManager` is the implementation; tests and benchmarks substitute others.
+/// Performs load requests. `ImageManager` implements it; tests and benchmarks substitute others.
 public protocol Loader: Sendable {
-    /// Returns when the requested original and variants are in the cache. Cancelling the task ends the load.
+    /// Returns when the requested original and variants are cached. Cancelling the task ends the load.
     ///
-    /// - Throws: `LoadError` when the original cannot be had or nothing may be stored.
+    /// - Throws: `LoadError` if the original cannot be loaded or nothing may be stored.
     func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport
 }

@@ -2,21 +2,20 @@ private import CLinux
 package import DiskCache
 package import Glibc
 
-/// A directory from which files are opened, and none outside it: the kernel resolves each path beneath it and follows
-/// no symbolic link.
+/// A directory for opening files beneath it: the kernel refuses paths that leave it and symbolic links.
 ///
-/// It stays the same directory when another one takes its path; `current` is then that one.
+/// It stays the same directory if another one takes its path; `current` is then the new one.
 package final class OpenDirectory: Sendable {
-    /// The absolute path as given, without `.` and doubled slashes; the real path where it has `..`.
+    /// The absolute path as given, without `.` and doubled slashes; the real path if it contains `..`.
     package let path: [UInt8]
     private let descriptor: Int32
     private let given: String
-    /// The components of `path`, and of the real path.
+    /// The components of `path` and of the real path.
     private let spellings: [[ArraySlice<UInt8>]]
 
     /// Opens a directory; links in `path` itself are followed.
     ///
-    /// - Throws: `StoreError`, with `ENOSYS` where the kernel has no `openat2` (before Linux 5.6).
+    /// - Throws: `StoreError`, with `ENOSYS` on Linux before 5.6, which has no `openat2`.
     package init(_ path: String) throws(StoreError) {
         guard let real = realpath(path, nil) else { throw StoreError("open", path) }
         defer { free(real) }
@@ -40,7 +39,7 @@ package final class OpenDirectory: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The directory that the path names now; this one while the path names none.
+    /// The directory now at the path; this one if there is none.
     package var current: OpenDirectory {
         var named = stat(), held = stat()
         guard stat(given, &named) == 0, fstat(descriptor, &held) == 0,
@@ -49,8 +48,7 @@ package final class OpenDirectory: Sendable {
         return other
     }
 
-    /// The rest of an absolute path beneath this directory; nil for a path that is not. A `..` in it is left to the
-    /// kernel.
+    /// The part of an absolute path beneath this directory; nil if it is elsewhere. The kernel resolves any `..`.
     package func relative(_ path: [UInt8]) -> [UInt8]? {
         let components = Self.components(path)
         guard let own = spellings.first(where: { components.starts(with: $0) }) else { return nil }
@@ -58,7 +56,7 @@ package final class OpenDirectory: Sendable {
         return rest.isEmpty ? Array(".".utf8) : Array(rest.joined(separator: [UInt8(ascii: "/")]))
     }
 
-    /// Looks up a file or directory beneath this one, and opens nothing for reading.
+    /// Looks up a file or directory beneath this one without opening it for reading.
     ///
     /// - Throws: `StoreError`, with `EXDEV` for a path that leaves the directory and `ELOOP` for a link.
     package func entry(_ relative: [UInt8]) throws(StoreError) -> DirectoryEntry {
@@ -74,7 +72,7 @@ package final class OpenDirectory: Sendable {
     }
 }
 
-/// A file or directory that was looked up, and not opened for reading.
+/// A file or directory opened with `O_PATH`.
 package struct DirectoryEntry: ~Copyable {
     private let descriptor: Int32
 
@@ -82,14 +80,13 @@ package struct DirectoryEntry: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// What `fstat` says about it; nil on failure.
+    /// The result of `fstat`; nil on failure.
     package var status: stat? {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? status : nil
     }
 
-    /// Opens it for reading; `flags` are additional flags of `open`. Returns the descriptor, close-on-exec, or -1 with
-    /// errno.
+    /// Opens it for reading with additional flags of `open`. Returns the close-on-exec descriptor, or -1 with errno.
     package func open(_ flags: Int32 = 0) -> Int32 {
         Glibc.open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC | O_NOCTTY | flags)
     }

@@ -1,5 +1,4 @@
-/// How long a download without a queue waits before each retry; `FailureClassification` says which failures are
-/// retried.
+/// Waits before the retries of a download without a queue. `FailureClassification` says which failures are retried.
 public struct RetryPolicy: Sendable, Equatable {
     /// Attempts after the first, 3 by default.
     public var retries = 3
@@ -11,11 +10,11 @@ public struct RetryPolicy: Sendable, Equatable {
     /// The defaults.
     public init() {}
 
-    /// The wait before the retry number `retry`, from 0; nil when there is none left.
+    /// The wait before a retry; nil if none is left.
     ///
     /// - Parameters:
-    ///   - retry: how many retries there were before, from 0.
-    ///   - retryAfter: the server's Retry-After, the least wait.
+    ///   - retry: the number of earlier retries.
+    ///   - retryAfter: the server's Retry-After, a lower bound.
     ///   - random: uniform in 0..<1, for full jitter.
     public func wait(before retry: Int, retryAfter: Duration? = nil, random: Double) -> Duration? {
         guard retry < retries else { return nil }

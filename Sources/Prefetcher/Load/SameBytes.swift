@@ -4,26 +4,26 @@ internal import Downloader
 internal import ImageModel
 internal import Transcoder
 
-/// The images that a manager made last, by the bytes of their originals. Another URL with the same bytes gets copies of
-/// the files, and is not decoded again.
+/// The latest images of a manager by their originals' bytes. Another URL with the same bytes gets copies of the files
+/// instead of being decoded again.
 final class SameBytes: Sendable {
-    /// All that the files depend on.
+    /// Everything that the files depend on.
     struct Question: Hashable, Sendable {
         let sha256: [UInt8]
         let recipes: [String]
         let scale: Double
         let drawing: TranscodeRequest.Options
         let scaleDownLimit: Int?
-        /// As named by the context; otherwise the bytes decide.
+        /// The context's coder; nil if the bytes decide.
         let coder: String?
 
-        /// Nil for an original that was not downloaded by this load, and where a caller's code has a part in the files.
+        /// Nil if this load did not download the original, or if a caller's code contributes to the files.
         init?(_ commit: CacheCommit) {
             let plan = commit.plan
             guard let original = commit.original, !original.response.sha256.isEmpty, plan.decryptor == nil,
                 plan.serializer == nil, plan.variantStore.contains(.disk), !commit.missing.isEmpty,
                 !plan.request.options.contains(.remake),
-                // The file of a watermark may have other bytes by now.
+                // A watermark's file may have changed.
                 commit.missing.allSatisfy(\.variant.watermarks.isEmpty)
             else { return nil }
             sha256 = original.response.sha256
@@ -45,18 +45,18 @@ final class SameBytes: Sendable {
 
     private struct State {
         var made: [Question: Made] = [:]
-        /// A ring: the oldest is replaced.
+        /// A ring buffer: the oldest entry is replaced.
         var order: [Question] = []
         var next = 0
     }
 
-    /// Images remembered; each takes about a kilobyte.
+    /// Images remembered, about 1 kB each.
     private static let limit = 10_000
 
     private let state = Locked(State())
 
-    /// Copies the files of an image made of the same bytes into new ones of `commit`; false when there is none, or a
-    /// file of it was removed or changed. Blocks.
+    /// Copies the files of an image with the same bytes into `commit`; false if there is none, or one of its files was
+    /// removed or changed. Blocks.
     func fill(_ commit: inout CacheCommit, _ question: Question) throws(StoreError) -> Bool {
         guard let made = state.withLock({ $0.made[question] }) else { return false }
         let cache = commit.plan.cache
@@ -78,7 +78,6 @@ final class SameBytes: Sendable {
         return true
     }
 
-    /// Remembers what was made and stored.
     func remember(_ commit: CacheCommit, _ question: Question, _ stored: [StoredFile]) {
         guard !commit.isReused, let report = commit.transcoded else { return }
         let made = Dictionary(stored.lazy.filter { $0.name != nil }.map { ($0.key, $0) }) { first, _ in first }

@@ -3,9 +3,9 @@ internal import Concurrency
 /// Threads that call a store on another host, so that a load that waits for it holds neither a disk thread nor a
 /// transcoder.
 ///
-/// Loads that open files for variants take a place first and keep it until these are stored. There are as many places
-/// as transcoders and threads, which limits the open files: while all threads wait for the store, each transcoder makes
-/// one further image.
+/// Loads that open files for variants first take a permit and keep it until the files are stored. The permits,
+/// transcoders plus threads, limit the open files: while all threads wait for the store, each transcoder makes one
+/// further image.
 struct StoreThreads: Sendable {
     private let pool: ThreadPool
     private let places: AsyncSemaphore
@@ -15,13 +15,13 @@ struct StoreThreads: Sendable {
         places = AsyncSemaphore(threads + transcoders)
     }
 
-    /// Waits for a place; false when the task was cancelled first.
+    /// Waits for a permit; false if the task was cancelled first.
     func enter() async -> Bool { await places.acquire() }
 
-    /// Returns a place.
+    /// Returns a permit.
     func leave() { places.release() }
 
-    /// Runs `body`, which blocks, on one of the threads.
+    /// Runs the blocking `body` on one of the threads.
     func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -29,16 +29,15 @@ struct StoreThreads: Sendable {
     }
 }
 
-/// How many loads of a manager are in each stage now.
+/// Running loads per stage.
 final class LoadsInFlight: Sendable {
     private let counts = Locked<[LoadError.Stage: Int]>([:])
 
-    /// The stages in which a load is.
+    /// Stages with at least one load.
     var current: [LoadError.Stage: Int] { counts.withLock { $0 }.filter { $0.value > 0 } }
 
-    /// A load enters the stage; it calls `leave` afterwards.
+    /// Every `enter` is followed by one `leave`.
     func enter(_ stage: LoadError.Stage) { counts.withLock { $0[stage, default: 0] += 1 } }
 
-    /// A load leaves the stage.
     func leave(_ stage: LoadError.Stage) { counts.withLock { $0[stage, default: 0] -= 1 } }
 }

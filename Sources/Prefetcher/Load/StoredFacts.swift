@@ -1,10 +1,9 @@
 internal import DiskCache
 internal import ImageModel
 
-/// What the program that stored a file knew of it, in an extended attribute of the file: a later load reports it
-/// without reading the image.
+/// Facts about a stored file in an extended attribute, so that later loads can report them without reading the image.
 struct StoredFacts: Sendable, Equatable {
-    /// The hash of the recipe by which a variant was made.
+    /// The hash of the variant's recipe.
     var recipe: String?
     var format: String?
     /// In pixels.
@@ -12,22 +11,20 @@ struct StoredFacts: Sendable, Equatable {
     var height: Int?
     /// 64 hexadecimal digits.
     var sha256: String?
-    /// Of an original.
+    /// Only for originals.
     var digest: ImageDigest?
 
     private static let attribute = "larder.file"
     private static let count = 13
 
-    /// Nothing is known.
     init() {}
 
-    /// The facts of a file that is to be stored.
     init(of file: StoredFile) {
         (recipe, format, width, height) = (file.recipe, file.format, file.width, file.height)
         (sha256, digest) = (file.sha256, file.digest)
     }
 
-    /// The facts of a stored file; the format alone where another program stored or changed it. Blocks.
+    /// Reads a stored file's facts; only the format if another program stored or changed the file. Blocks.
     init(of file: OpenFile) {
         self.init()
         if let bytes = try? file.attribute(Self.attribute), let text = String(validating: bytes, as: UTF8.self) {
@@ -39,18 +36,18 @@ struct StoredFacts: Sendable, Equatable {
         }
     }
 
-    /// Saves the facts with a file to be committed. File systems without attributes lose them. Blocks.
+    /// Saves the facts with a file to be committed. Lost if the file system has no attributes. Blocks.
     ///
-    /// - Parameter bytes: the length of the file.
+    /// - Parameter bytes: the file's length.
     func save(to file: TemporaryFile, bytes: Int) { try? file.setAttribute(Self.attribute, Array(text(bytes).utf8)) }
 
-    /// Completes the description of a file that was found in the cache.
+    /// Fills in the description of a cached file.
     func describe(_ file: inout StoredFile) {
         (file.recipe, file.format, file.width, file.height) = (recipe, format, width, height)
         (file.sha256, file.digest) = (sha256, digest)
     }
 
-    /// Fields separated by a space, `-` where one is unknown.
+    /// Fields separated by a space, `-` for unknown.
     func text(_ bytes: Int) -> String {
         let numbers = [width, height].map { $0.map(String.init) }
         var fields = [String(bytes), recipe, format] + numbers + [sha256]
@@ -59,7 +56,7 @@ struct StoredFacts: Sendable, Equatable {
         return fields.map { $0 ?? "-" }.joined(separator: " ")
     }
 
-    /// - Parameter bytes: the file's length; facts of another length are void.
+    /// - Parameter bytes: the file's length; facts with another length are ignored.
     init(_ text: String, bytes: Int) {
         let fields = text.split(separator: " ", omittingEmptySubsequences: false).map { $0 == "-" ? nil : String($0) }
         guard fields.count == Self.count, fields[0].flatMap({ Int($0) }) == bytes else { return }

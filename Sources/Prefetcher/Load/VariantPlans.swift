@@ -2,15 +2,14 @@ internal import Concurrency
 internal import DiskCache
 internal import ImageModel
 
-/// What lists of variants have in common for all images, computed once for each list: a worker loads millions of images
-/// with one pipeline.
+/// Values computed once per variant list instead of per image: a worker loads millions of images with one pipeline.
 final class VariantPlans: Sendable {
-    /// A variant, with what its keys and its record need.
+    /// A variant with the inputs of its keys and record.
     struct Plan: Sendable {
         let variant: Variant
-        /// The texts that its key adds to the original's, or why it has no key.
+        /// The suffixes that its key adds to the original's, or why it has no key.
         let suffixes: Result<[String], VariantError>
-        /// The hash of its recipe.
+        /// The recipe's hash.
         let recipe: String
     }
 
@@ -20,15 +19,14 @@ final class VariantPlans: Sendable {
         let plans: [Plan]
     }
 
-    /// Lists that are remembered; the oldest is forgotten.
+    /// Lists kept; the oldest is dropped.
     private static let limit = 16
 
     private let known = Locked<[Known]>([])
 
-    /// The plans of a list, in its order.
     func plans(of variants: [Variant], _ naming: any CacheNaming) -> [Plan] {
         if variants.isEmpty { return [] }
-        // Comparing an array with a copy of itself compares their addresses.
+        // Comparing an array with a copy of itself compares only their addresses.
         let found = known.withLock { known in
             known.first { $0.naming == naming.name && $0.variants == variants }?.plans
         }

@@ -25,7 +25,7 @@ public final class ImagePrefetcher: Sendable {
         let options: PrefetchOptions
         let progress: Progress?
         let completed: Completion?
-        /// The URLs whose loads have not begun.
+        /// URLs whose loads have not started.
         var waiting: ArraySlice<String>
     }
 
@@ -37,12 +37,12 @@ public final class ImagePrefetcher: Sendable {
     private struct State: Sendable {
         var counters = PrefetchCounters()
         var lists: [PrefetchToken.ID: List] = [:]
-        /// The tokens of lists with waiting URLs.
+        /// Tokens with waiting URLs.
         var order: [PrefetchToken.ID] = []
         var lastToken: PrefetchToken.ID = 0
-        /// `finish` was called, and no `run` has ended since.
+        /// `finish` was called and no `run` has ended since.
         var isFinishing = false
-        /// Events to deliver, and whether a task delivers them.
+        /// Events to deliver, and whether a task is delivering them.
         var events: [PrefetchCounters.Event] = []
         var isDelivering = false
     }
@@ -97,7 +97,7 @@ public final class ImagePrefetcher: Sendable {
         return PrefetchToken(id: token, urls: urls, prefetcher: self)
     }
 
-    /// Cancels every token, in one step: no load of one begins because the loads of another have ended.
+    /// Cancels every token in one step, so that the end of one token's loads starts no load of another.
     public func cancelPrefetching() { cancel { $0.counters.tokens } }
 
     func cancel(_ token: PrefetchToken.ID) { cancel { _ in [token] } }
@@ -114,15 +114,15 @@ public final class ImagePrefetcher: Sendable {
 
     // MARK: - Loading
 
-    /// The current call of `run`, or the next one when none is active, returns once no submitted URL is left. Lists
+    /// The current call of `run`, or the next one if none is active, returns once all submitted URLs are done. Lists
     /// submitted later wait for the next call.
     public func finish() {
         state.withLock { $0.isFinishing = true }
         changed.signal()
     }
 
-    /// Loads submitted lists until `finish` was called and all are done, or the task is cancelled. It may be called
-    /// again after it returned, and not while another call is active.
+    /// Loads submitted lists until `finish` was called and all are done, or the task is cancelled. May be called again,
+    /// but not while another call is active.
     public func run() async {
         await withDiscardingTaskGroup { loads in
             while true {
@@ -142,7 +142,7 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Whether the current call of `run` ends. A `finish` applies to one call.
+    /// Whether the current `run` ends. A `finish` applies to one call.
     private func isFinished() -> Bool {
         state.withLock { state in
             let isFinished = Task.isCancelled || state.isFinishing && state.order.isEmpty
@@ -184,7 +184,7 @@ public final class ImagePrefetcher: Sendable {
         deliverEvents()
     }
 
-    /// Delivers events in order, one at a time: a task that finds another one delivering leaves its events to that one.
+    /// Delivers events in order. If another task is already delivering, that task delivers these too.
     private func deliverEvents() {
         var isDelivering = false
         while true {

@@ -1,21 +1,19 @@
-/// The counts of a prefetcher's tokens and the events of each end of a load: a pure value.
+/// A prefetcher's counts per token, and the events that follow each load.
 ///
-/// Finished counts every element once, skipped the failed ones. The observer's numbers are sums over the tokens that
-/// still run; they fall when a token completes. Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`, without two of its
-/// faults: an element that counts twice under RefreshCached, and a finish reported when a cancelled token's last load
-/// ends.
+/// `finished` counts every element once, `skipped` the failed ones. The observer's numbers are sums over running tokens
+/// and fall when a token completes. Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`, without two of its bugs:
+/// RefreshCached elements count twice, and finish is reported when a cancelled token's last load ends.
 struct PrefetchCounters: Sendable {
     typealias Token = PrefetchToken.ID
 
-    /// What to report, in order.
     enum Event: Sendable, Equatable {
-        /// To the observer: an element has ended. Sums over the running tokens.
+        /// For the observer: an element ended. Sums over running tokens.
         case prefetched(url: String, finished: Int, total: Int)
-        /// To the token's progress closure.
+        /// For the token's progress closure.
         case progress(Token, finished: Int, total: Int)
-        /// To the observer: the only running token is complete.
+        /// For the observer: the only running token is complete.
         case allFinished(total: Int, skipped: Int)
-        /// To the token's completion closure; the token's last event.
+        /// For the token's completion closure; its last event.
         case completed(Token, PrefetchCounts)
     }
 
@@ -31,7 +29,6 @@ struct PrefetchCounters: Sendable {
         }
     }
 
-    /// Adds a running token of `total` elements, at least one.
     mutating func submit(_ token: Token, total: Int) { running[token] = PrefetchCounts(total: total) }
 
     mutating func end(_ token: Token, url: String, failed: Bool) -> [Event] {
@@ -55,7 +52,7 @@ struct PrefetchCounters: Sendable {
         return events
     }
 
-    /// Removes a token: it has no further events. False when it was not running.
+    /// Removes a token and its further events. False if it was not running.
     mutating func cancel(_ token: Token) -> Bool { running.removeValue(forKey: token) != nil }
 }
 

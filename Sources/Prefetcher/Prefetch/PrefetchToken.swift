@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// A list submitted to a prefetcher: the unit of progress and of cancellation.
+/// A list submitted to a prefetcher, with its own progress and cancellation.
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImagePrefetchToken`.
 public struct PrefetchToken: Sendable {
@@ -16,9 +16,9 @@ public struct PrefetchToken: Sendable {
     public func cancel() { prefetcher.cancel(id) }
 }
 
-/// What to load of each URL of a list.
+/// How to load each URL of a list.
 public struct PrefetchOptions: Sendable {
-    /// Variants to make. With none, the default, the original alone is stored.
+    /// Variants to make. With none, the default, only the original is stored.
     public var variants: [Variant] = []
     /// SDWebImage's options, `lowPriority` by default.
     public var options: LoadOptions = .lowPriority
@@ -33,7 +33,7 @@ public struct PrefetchOptions: Sendable {
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImagePrefetcherDelegate`.
 public protocol PrefetchObserver: Sendable {
-    /// An element has ended. The numbers are sums over the tokens that still run.
+    /// An element ended. The numbers are sums over running tokens.
     func didPrefetch(_ url: String, finished: Int, total: Int)
 
     /// The only running token is complete. The numbers are its own.

@@ -1,9 +1,9 @@
 internal import Concurrency
 internal import DiskCache
 
-/// Deletes expired files from a worker's cache every hour, and once when the worker ends.
+/// Deletes expired files from a worker's cache every hour and when the worker ends.
 ///
-/// An urgent shutdown ends it at once: a run under way stops, and none follows.
+/// An urgent shutdown stops a run under way and starts no further one.
 struct ExpiryService: WorkerService {
     static let interval = Duration.seconds(3600)
 
@@ -15,7 +15,7 @@ struct ExpiryService: WorkerService {
 
     func run() async {
         while !Task.isCancelled {
-            // Cancellation ends the sleep early: the last run follows.
+            // Cancellation ends the sleep early; the last run follows.
             try? await Task.sleep(for: Self.interval)
             await expire()
         }
@@ -31,7 +31,7 @@ struct ExpiryService: WorkerService {
             }
             observe(.expired(report))
         } catch {
-            // Another worker expires the cache.
+            // Busy: another worker expires the cache.
             if error.code != .busy { observe(.expiryFailed(error)) }
         }
     }

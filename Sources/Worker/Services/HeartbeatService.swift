@@ -2,26 +2,23 @@ internal import Concurrency
 internal import Downloader
 internal import JobQueue
 
-/// Extends the lease with heartbeats, cancels the attempts whose jobs were cancelled, and signals when maintenance is
-/// due.
+/// Renews the lease with heartbeats, cancels the attempts of cancelled jobs, and signals due maintenance.
 package struct HeartbeatService: WorkerService {
-    /// The factors of the pause that the database answers. Random, so that no worker is always a little before another
-    /// one and gets all maintenance.
+    /// Random factors of the pause that the database returns. Without them one worker could always come first and get
+    /// all maintenance.
     static let spread = 0.94...1.06
 
     let session: any WorkerJobs
     let lease: Lease
     let running: RunningTasks<Claim>
-    /// Receives the difference of this machine's clock; nil for a loader without origins.
+    /// Receives this machine's clock offset; nil if the loader has no origins.
     let origins: OriginLimiter?
-    /// Whether the worker holds no job.
     let isIdle: @Sendable () -> Bool
     let maintenance: MaintenanceSignal
     /// Wakes the claim loop.
     let wake: AsyncEvent
     let observe: @Sendable (WorkerEvent) -> Void
 
-    /// The time until the next heartbeat.
     package static func wait(_ pause: Duration, isIdle: Bool = false) -> Duration {
         isIdle ? .seconds(Double.random(in: WorkerState.idlePauses)) : pause * Double.random(in: spread)
     }

@@ -1,7 +1,7 @@
 internal import Concurrency
 package import JobQueue
 
-/// Runs one kind of the queue's maintenance when it is due. A task that another worker runs at the time is skipped.
+/// Runs one kind of queue maintenance when it is due. A task that another worker is running is skipped.
 package struct MaintenanceService: WorkerService {
     private let kind: MaintenanceKind
     private let queue: PostgresJobQueue
@@ -11,7 +11,7 @@ package struct MaintenanceService: WorkerService {
 
     /// - Parameters:
     ///   - foundJobs: called when jobs have become ready.
-    ///   - observe: called for each error of the database, except when the call was interrupted for another one.
+    ///   - observe: called for each database error, except an interruption by another call.
     package init(
         _ kind: MaintenanceKind, queue: PostgresJobQueue, signal: MaintenanceSignal,
         foundJobs: @escaping @Sendable () -> Void, observe: @escaping @Sendable (WorkerEvent) -> Void
@@ -28,11 +28,11 @@ package struct MaintenanceService: WorkerService {
             do throws(QueueError) {
                 let run = try await queue.workers.run(kind)
                 if run.foundJobs { foundJobs() }
-                // A full portion means that there is probably more work of this kind.
+                // A full portion: there is probably more to do.
                 if run.moved >= PostgresJobQueue.Workers.maintenancePortion { continue }
             } catch {
                 if error.code != .interrupted { observe(.queueUnavailable(error)) }
-                // Other workers run what is due meanwhile.
+                // Other workers run due maintenance meanwhile.
                 try? await Task.sleep(for: kind.longestPause)
                 continue
             }
@@ -42,7 +42,7 @@ package struct MaintenanceService: WorkerService {
 }
 
 extension MaintenanceKind {
-    /// The shortest time between two runs of one worker.
+    /// The shortest time between two runs on one worker.
     var shortestPause: Duration {
         switch self {
         case .urgent: .milliseconds(200)
@@ -51,8 +51,8 @@ extension MaintenanceKind {
         }
     }
 
-    /// The time between two runs while no heartbeat is answered. For urgent maintenance long enough for the next
-    /// heartbeat, and short enough that the jobs of a dead worker run again within two seconds after its lease.
+    /// Time between two runs while no heartbeat is answered. For urgent maintenance longer than a heartbeat interval,
+    /// and short enough that a dead worker's jobs run again within two seconds of its lease's end.
     var longestPause: Duration {
         switch self {
         case .urgent: .milliseconds(1_800)

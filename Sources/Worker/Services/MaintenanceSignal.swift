@@ -1,9 +1,9 @@
 internal import Concurrency
 
-/// Tells a worker's services when to run: after a heartbeat was answered that maintenance is due.
+/// Tells a worker's services that maintenance is due, as heartbeats report it.
 ///
-/// The database gives that answer to one worker of the fleet at a time. While no heartbeat is answered, each service
-/// runs at its longest interval.
+/// The database reports due maintenance to one worker at a time. While no heartbeat is answered, each service runs at
+/// its longest interval.
 package final class MaintenanceSignal: Sendable {
     private struct State: Sendable {
         var answeredAt: ContinuousClock.Instant?
@@ -14,7 +14,7 @@ package final class MaintenanceSignal: Sendable {
 
     package init() {}
 
-    /// A heartbeat was answered.
+    /// Records an answered heartbeat.
     package func answered(isDue: Bool, at now: ContinuousClock.Instant = .now) {
         let events = state.withLock { state in
             state.answeredAt = now
@@ -23,7 +23,7 @@ package final class MaintenanceSignal: Sendable {
         for event in events { event.signal() }
     }
 
-    /// The signal as one service receives it. Answers while the service is busy count for its next wait.
+    /// The signal for one service. Answers that arrive while the service is busy count for its next wait.
     package func subscribe() -> Subscription {
         let event = AsyncEvent()
         state.withLock { $0.events.append(event) }
@@ -34,8 +34,8 @@ package final class MaintenanceSignal: Sendable {
         fileprivate let signal: MaintenanceSignal
         fileprivate let event: AsyncEvent
 
-        /// Returns at the first answer that maintenance is due, but not before `shortest`; without any answer for
-        /// `longest`; or when the task is cancelled.
+        /// Returns at the first answer that maintenance is due, but not before `shortest`; after `longest` without any
+        /// answer; or when the task is cancelled.
         package func wait(atLeast shortest: Duration, atMost longest: Duration) async {
             let start = ContinuousClock.now
             try? await Task.sleep(for: shortest)

@@ -2,7 +2,7 @@ internal import Downloader
 internal import ImageModel
 internal import JobQueue
 
-/// Conversions between origins and the rows of the queue's database.
+/// Converts origins to and from database rows.
 extension Origin {
     /// `https://example.com:443`, always with the port.
     var queueName: String {
@@ -10,7 +10,7 @@ extension Origin {
         return "\(scheme)://\(name):\(port)"
     }
 
-    /// Nil when the text is not an origin that this program can request.
+    /// Nil if this program cannot request the origin.
     init?(queueName: String) {
         guard let url = try? SourceURL(queueName) else { return nil }
         self = url.origin
@@ -18,7 +18,6 @@ extension Origin {
 }
 
 extension OriginChange {
-    /// The change that a row reports.
     init(_ row: HeldOrigin) {
         switch row.reason {
         case .retryAfter, .operator:
@@ -28,7 +27,6 @@ extension OriginChange {
         }
     }
 
-    /// The change as a report for the database.
     func report(of origin: Origin) -> OriginReport {
         switch self {
         case .held(let length): OriginReport(origin: origin.queueName, .held(length))

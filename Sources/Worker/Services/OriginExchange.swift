@@ -2,17 +2,17 @@ internal import Concurrency
 internal import Downloader
 internal import JobQueue
 
-/// Exchanges the states of origins between workers: reports local changes at once, and reads the others' about
-/// every second while any origin is held, else every 10 s.
+/// Exchanges origin states between workers: reports local changes at once and reads the other workers' changes every
+/// second while any origin is paused, otherwise every 10 s.
 struct OriginExchange: WorkerService {
-    /// The time between two reads while any origin is held.
+    /// Time between two reads while any origin is paused.
     static let heldInterval = Duration.seconds(1)
-    /// The time between two reads while none is known to be held.
+    /// Time between two reads while no origin is paused.
     static let freeInterval = Duration.seconds(10)
 
     let origins: OriginLimiter
     let queue: PostgresJobQueue
-    /// The number of the worker that reports.
+    /// The reporting worker.
     let worker: Int64
     let observe: @Sendable (WorkerEvent) -> Void
 
@@ -41,11 +41,10 @@ struct OriginExchange: WorkerService {
     }
 }
 
-/// Reads every minute the rules by which failures count against an origin.
+/// Reads the rules for counting failures against an origin, once a minute.
 struct OriginRules: WorkerService {
-    /// The time between two reads.
     static let interval = Duration.seconds(60)
-    /// The time until the next read after one that failed; the previous rules stay in use.
+    /// Pause after a failed read. The previous rules stay in use.
     static let retryInterval = Duration.seconds(1)
 
     let origins: OriginLimiter

@@ -1,7 +1,7 @@
 internal import Concurrency
 internal import JobQueue
 
-/// Limits how long statements in flight keep a worker that is to end, however long the database takes to answer.
+/// Interrupts database statements that would keep an ending worker waiting.
 struct StopLimitService: WorkerService {
     /// Nil without a database, whose statements could take long.
     let queue: PostgresJobQueue?
@@ -17,23 +17,22 @@ struct StopLimitService: WorkerService {
                 queue?.end(by: end)
                 await requested.wait()
             }
-            // A cancelled worker ends as after an urgent shutdown, which may not be requested yet.
+            // Cancelling the worker is an urgent shutdown, which may not be requested yet.
             queue?.end(by: limit.end(.cancel, at: .now, before: end))
         }
     }
 }
 
-/// When the statements of a worker that is to end are broken off. A pure value.
+/// When the statements of an ending worker are interrupted.
 struct StopLimit: Sendable {
-    /// How long attempts may run after claiming has ended.
+    /// Time for running attempts after claiming has ended.
     let grace: Duration
-    /// The time for the last statements, after the grace time or an urgent shutdown.
+    /// Time for the last statements after the grace time or an urgent shutdown.
     let lastStatements: Duration
-    /// When claiming ends by itself; nil is without limit.
+    /// When claiming ends; nil means never.
     let deadline: ContinuousClock.Instant?
 
-    /// The time after a shutdown of this urgency; nil without a shutdown and deadline. A later event only moves it
-    /// forward.
+    /// The time limit for this shutdown urgency; nil without shutdown and deadline. Later events only move it forward.
     func end(
         _ urgency: ShutdownRequest.Urgency, at now: ContinuousClock.Instant, before earlier: ContinuousClock.Instant?
     ) -> ContinuousClock.Instant? {

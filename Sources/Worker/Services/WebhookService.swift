@@ -4,20 +4,19 @@ private import FoundationEssentials
 private import ImageModel
 package import JobQueue
 
-/// Posts the webhooks of finished batches, signed as Standard Webhooks 1.0 describes.
+/// Posts the webhooks of finished batches, signed as Standard Webhooks 1.0 defines.
 ///
-/// The headers are `webhook-id`, `webhook-timestamp` and `webhook-signature`. The last one is `v1,` and the HMAC with
-/// SHA-256, in base64, of the id, the timestamp and the body, joined by full stops.
+/// Sends `webhook-id`, `webhook-timestamp` and `webhook-signature`: `v1,` and the base64 HMAC-SHA256 of
+/// `id.timestamp.body`.
 package struct WebhookService: WorkerService {
-    /// Posts under the worker's address policy.
+    /// Applies the worker's address policy.
     let downloader: ImageDownloader
-    /// The signing key.
     let key: [UInt8]
     let queue: PostgresJobQueue
     private let due: MaintenanceSignal.Subscription
     let observe: @Sendable (WorkerEvent) -> Void
 
-    /// - Parameter observe: called for each attempt and for each error of the database.
+    /// - Parameter observe: called for each attempt and each database error.
     package init(
         downloader: ImageDownloader, key: [UInt8], queue: PostgresJobQueue,
         signal: MaintenanceSignal = MaintenanceSignal(), observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
@@ -29,7 +28,7 @@ package struct WebhookService: WorkerService {
         self.observe = observe
     }
 
-    /// Posts due webhooks when maintenance is due, and every 5 s while no heartbeat is answered.
+    /// Posts webhooks when maintenance is due, and every 5 s while no heartbeat is answered.
     package func run() async {
         while !Task.isCancelled {
             await sendDue()
@@ -37,7 +36,7 @@ package struct WebhookService: WorkerService {
         }
     }
 
-    /// Posts the webhooks that are due, one after another.
+    /// Posts the due webhooks one after another.
     package func sendDue() async {
         do throws(QueueError) {
             while !Task.isCancelled, let webhook = try await queue.workers.takeWebhook() {
@@ -55,7 +54,7 @@ package struct WebhookService: WorkerService {
             status = try await downloader.post(
                 Array(webhook.payload.utf8), to: webhook.url, headers: try Self.headers(of: webhook, key: key))
         } catch {
-            // Cancelled with the worker: another one sends it in a minute.
+            // Cancelled with the worker: another worker posts it in a minute.
             if error.code == .cancelled { return }
             status = error.httpStatus
             failure = error

@@ -1,9 +1,9 @@
 /// A background activity of a worker.
 ///
-/// A worker starts its services after its first attempt to register and cancels them when it ends. A new service is one
-/// file with such a type, and one entry in `PrefetchWorker.services` or in `PrefetchWorker.Configuration.services`.
+/// Services start after the first attempt to register and are cancelled when the worker ends. To add one, add a file
+/// with the type and an entry in `PrefetchWorker.services` or `PrefetchWorker.Configuration.services`.
 package protocol WorkerService: Sendable {
-    /// Runs until the task is cancelled. The worker ends after this function has returned.
+    /// Runs until the task is cancelled. The worker waits for it to return.
     func run() async
 }
 
