@@ -1,20 +1,20 @@
-/// One URL × one pipeline, as a worker gets it from `WorkerSession.claim(upTo:)`.
+/// One URL with one pipeline, as returned by `WorkerSession.claim(upTo:)`.
 public struct Job: Sendable, Identifiable {
-    /// The job's number; also its place in the order of its priority.
+    /// The job's number, also its position within its priority.
     public let id: Int64
-    /// The claim under which this worker holds it; an outcome must name it.
+    /// The claim under which this worker holds the job; outcomes must name it.
     public let claim: Int64
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     public let attempt: Int
-    /// How many attempts the job has in all.
+    /// The maximum number of attempts.
     public let maxAttempts: Int
     /// The URL, byte for byte as given. Compare with `utf8.elementsEqual`, never with `==`.
     public let url: String
-    /// The pipeline version; its text comes from `PostgresJobQueue.pipeline(id:)` and never changes.
+    /// The id of the pipeline version; `PostgresJobQueue.pipeline(id:)` returns its text, which never changes.
     public let pipeline: Int
     /// SDWebImage's option bits (5.21.5, `SDWebImageOptions`).
     public let options: UInt64
-    /// SDWebImage's context as JSON text, or nil.
+    /// SDWebImage's context as JSON text; nil for none.
     public let context: String?
     /// 0 first … 9 last.
     public let priority: Int
@@ -22,15 +22,16 @@ public struct Job: Sendable, Identifiable {
     public let origin: String
     /// The batch that the job was first enqueued for.
     public let batch: Int64
-    /// Whether the URL is on the blocklist and the options do not say RetryFailed: it is to fail with
-    /// `SDWebImageErrorDomain` 1003, whatever is cached.
+    /// Whether the URL is blocked and the options lack RetryFailed: the job must fail with `SDWebImageErrorDomain`
+    /// 1003, whatever is cached.
     public let isBlocked: Bool
-    /// The producer's span, as W3C Trace Context writes it; nil when the enqueue named none.
+    /// The producer's span in W3C Trace Context format; nil if none was given.
     public let traceparent: String?
-    /// The time from the enqueue to the claim, by the clock of the database.
+    /// Time from enqueue to claim, by the database's clock.
     package let queued: Duration
 
-    /// The limit by which a worker blocked the URL; nil for every other block. A worker with a higher one runs the job.
+    /// The limit because of which a worker blocked the URL; nil for other blocks. A worker with a higher limit runs the
+    /// job.
     package let blockedBy: ExceededLimit?
 
     package init(
@@ -57,7 +58,7 @@ public struct Job: Sendable, Identifiable {
     }
 }
 
-/// The limit of a worker that an image exceeded.
+/// A worker's limit that an image exceeded.
 package struct ExceededLimit: Sendable, Hashable {
     /// 205 or 206 of Larder's domain.
     package let code: Int
@@ -65,14 +66,14 @@ package struct ExceededLimit: Sendable, Hashable {
     package let value: Int64
 }
 
-/// A claim on a job: what `release` gives back.
+/// A claim on a job, for example for `release`.
 public struct Claim: Sendable, Hashable {
     /// The job.
     public let job: Int64
     /// The claim's number within its worker.
     public let number: Int64
 
-    /// Names a claim.
+    /// Creates the name of a claim.
     public init(job: Int64, number: Int64) {
         self.job = job
         self.number = number

@@ -1,34 +1,30 @@
 private import Concurrency
 
-/// Brings a database to this program's schema.
+/// Migrates a database to this program's schema.
 package struct Migrator: Sendable {
     /// A migration, applied or pending.
     package struct Step: Sendable {
-        /// The number, from 1.
         package let number: Int
         /// The file name without its extension.
         package let name: String
-        /// When it was applied, ISO 8601 in UTC; nil when it is pending.
+        /// ISO 8601 in UTC; nil if pending.
         package let appliedAt: String?
-        /// Whether this program does not have it: a newer one applied it.
+        /// True if applied by a newer program and unknown to this one.
         package var isNewer = false
     }
 
     /// A pending migration with its SQL.
     package struct PendingStep: Sendable {
-        /// The number, from 1.
         package let number: Int
-        /// The file name without its extension.
         package let name: String
-        /// The SQL, several statements.
+        /// Several statements.
         package let sql: String
     }
 
-    /// The oldest major version of Postgres that the migrations run on.
+    /// The oldest supported major version of Postgres.
     package static let oldestServer = 15
 
-    /// How long a migration waits for the locks on the tables that it changes. Until then other sessions wait behind
-    /// it, so it gives up soon and tries again.
+    /// How long a migration waits for table locks. Other sessions wait behind it, so it gives up soon and retries.
     struct LockWait: Sendable {
         var timeout = Duration.seconds(2)
         var pause = Duration.seconds(1)
@@ -40,7 +36,6 @@ package struct Migrator: Sendable {
     private let oldestServer: Int
     private let lockWait: LockWait
 
-    /// Creates a migrator for the database of the configuration.
     package init(_ configuration: PostgresJobQueue.Configuration) {
         self.init(configuration, migrations: Migration.all)
     }
@@ -57,7 +52,7 @@ package struct Migrator: Sendable {
         self.lockWait = lockWait
     }
 
-    /// The migrations, applied and pending, also the ones of newer programs. Throws `.changedMigration`,
+    /// Applied and pending migrations, including those only newer programs know. Throws `.changedMigration`,
     /// `.unreachable`, and `.refused` for a server older than Postgres 15.
     package func status() async throws(QueueError) -> [Step] {
         let (migrations, oldestServer) = (migrations, oldestServer)
@@ -67,7 +62,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// What `migrate()` would run, in order. Throws as it does before the first.
+    /// The migrations that `migrate()` would run, in order. Throws as `migrate()` does before the first.
     package func pending() async throws(QueueError) -> [PendingStep] {
         var steps: [PendingStep] = []
         for step in try await knownSteps() where step.appliedAt == nil {
@@ -76,7 +71,7 @@ package struct Migrator: Sendable {
         return steps
     }
 
-    /// `status()`; throws `.newerSchema` as well.
+    /// As `status()`, but throws `.newerSchema` too.
     private func knownSteps() async throws(QueueError) -> [Step] {
         let steps = try await status()
         try Self.refuseNewer(steps, than: migrations.count)
@@ -89,11 +84,12 @@ package struct Migrator: Sendable {
             .newerSchema, "the database has migration \(newer.name), this program has only \(count) migrations")
     }
 
-    /// Applies the pending migrations under a lock on the table of migrations: all of an empty database in one
-    /// transaction, so that no program meets half a schema, else each in its own. Returns those that this call applied.
-    /// Several programs may migrate at the same time. An attempt waits 2 s for a lock, and 100 attempts are made with
-    /// pauses of 1 s; `waits` is called after each that got no lock or ended in a deadlock. Throws as `status()`,
-    /// `.newerSchema`, and `.refused` when a migration fails.
+    /// Applies pending migrations while holding a lock on the migration table and returns them. An empty database gets
+    /// all in one transaction, so that no program sees half a schema; otherwise each has its own. Several programs may
+    /// migrate at once.
+    ///
+    /// Each of 100 attempts waits 2 s for a lock; pauses are 1 s. `waits` is called after each attempt without a lock
+    /// or with a deadlock. Throws as `status()`, `.newerSchema`, and `.refused` if a migration fails.
     @discardableResult
     package func migrate(
         waits: @Sendable (QueueError) -> Void = { _ in }
@@ -121,8 +117,7 @@ package struct Migrator: Sendable {
         return try await tryNext()
     }
 
-    /// Creates the table of migrations if it is missing. Two programs that create it at once collide, and the later one
-    /// finds it.
+    /// Creates the migration table if missing. If two programs collide here, the later one finds the table.
     private func createTable() async throws(QueueError) {
         for isLast in [false, false, true] {
             do throws(QueueError) {
@@ -151,12 +146,12 @@ package struct Migrator: Sendable {
         let (migrations, oldestServer, lockTimeout) = (migrations, oldestServer, lockWait.timeout)
         return try await connection.withSession { session throws(QueueError) in
             try Self.checkServer(&session, oldestServer)
-            // Views and parsed function bodies keep the operators that they find now.
+            // Views and parsed function bodies keep the operators that are visible now.
             try session.run(
                 script: "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp",
                 timeout: .seconds(10))
             do throws(QueueError) {
-                // Not an advisory lock, which any login can take. A lock of the transaction works through a pooler.
+                // Any login can take an advisory lock, so lock the table. A transaction's lock works through a pooler.
                 try session.run(script: "LOCK TABLE larder_data.migration IN EXCLUSIVE MODE", timeout: .seconds(600))
                 let steps = try Self.steps(of: migrations, on: &session)
                 try Self.refuseNewer(steps, than: migrations.count)
@@ -191,7 +186,7 @@ package struct Migrator: Sendable {
             [.integer(Int64(number)), .text(migration.name), .text(migration.sql)], timeout: .seconds(60))
     }
 
-    /// An older server would refuse a migration with an error of syntax.
+    /// An older server would only report a syntax error.
     private static func checkServer(_ session: inout Session, _ oldest: Int) throws(QueueError) {
         let rows = try session.query(
             "SELECT pg_catalog.current_setting('server_version_num')::bigint, pg_catalog.current_setting('server_version')",
@@ -210,7 +205,7 @@ package struct Migrator: Sendable {
         ).flag(0, 0) == true
     }
 
-    /// The applied migrations, verified against the migrations of this program.
+    /// Applied migrations, verified against this program's.
     private static func steps(
         of migrations: [Migration], on session: inout Session
     ) throws(QueueError) -> [Step] {
@@ -247,7 +242,7 @@ package struct Migrator: Sendable {
 }
 
 extension QueueError {
-    /// The same error; where a privilege is missing, with the one that a migrating login needs.
+    /// The same error; for a missing privilege, with the privilege that a migrating login needs.
     fileprivate func namingPrivilege(first: Bool) -> QueueError {
         guard sqlState == SQLState.insufficientPrivilege.rawValue else { return self }
         let privilege =
@@ -258,9 +253,9 @@ extension QueueError {
     }
 }
 
-/// A file of `migrations`, embedded in the program.
+/// A file in `migrations`, embedded in the program.
 struct Migration: Sendable {
-    /// The name of the file without `.sql`.
+    /// File name without `.sql`.
     let name: String
     let sql: String
 

@@ -2,13 +2,15 @@ package import Concurrency
 
 /// A queue of jobs in Postgres.
 ///
-/// Keeps at most two sessions, opened on first use and reopened when they break. Calls are of seven kinds: claims,
-/// heartbeats, each `MaintenanceKind`, and all others; calls of one kind wait for each other. Maintenance that is not
-/// urgent leaves one session to the other calls. It is ended when a heartbeat or urgent maintenance has waited for two
-/// seconds, or another call for ten; so is a claim for which a heartbeat or urgent maintenance waits, and urgent
-/// maintenance for which a heartbeat waits. So
-/// neither a long statement nor one that waits for a lock costs a worker its lease. Works through pgbouncer in
-/// transaction mode. A login that may open one session only (`CONNECTION LIMIT`) uses that one.
+/// Keeps at most two sessions, opened on first use and reopened after they break. There are seven kinds of calls:
+/// claims, heartbeats, each `MaintenanceKind`, and all others; calls of one kind run one at a time.
+///
+/// No long statement or lock wait costs a worker its lease:
+/// - Maintenance that is not urgent leaves one session to the other calls. A heartbeat or urgent maintenance interrupts
+///   it after waiting 2 s, another call after 10 s.
+/// - A heartbeat or urgent maintenance interrupts a claim, and a heartbeat interrupts urgent maintenance, after 2 s.
+///
+/// Works through pgbouncer in transaction mode, and with a `CONNECTION LIMIT` of one session.
 public final class PostgresJobQueue: Sendable {
     /// The database and the time limits of calls.
     public struct Configuration: Sendable {
@@ -18,26 +20,25 @@ public final class PostgresJobQueue: Sendable {
         public var connectTimeout: Duration = .seconds(5)
         /// Time limit of a statement, which is then cancelled; 60 s by default.
         public var statementTimeout: Duration = .seconds(60)
-        /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. The
-        /// command `larder work` sets 5 s. Heartbeats never wait.
+        /// How long calls wait for an unreachable database before throwing `.unreachable`; zero by default, 5 s in
+        /// `larder work`. Heartbeats never wait.
         public var maxWait: Duration = .zero
-        /// How long a heartbeat or urgent maintenance waits for a session before it ends the call of another; others wait
-        /// five times as long. Far below the lease, and long enough for a slow commit.
+        /// How long a heartbeat or urgent maintenance waits for a session before it interrupts another call; other
+        /// calls wait five times as long. Far below the lease, but enough for a slow commit.
         var sessionWait: Duration = .seconds(2)
-        /// Time limit of a heartbeat and of the end of a worker. Below the lease, so that another one can follow.
+        /// Time limit of heartbeats and of ending a worker. Below the lease, so that another attempt can follow.
         var heartbeatTimeout: Duration = .seconds(5)
-        /// Time limit of a maintenance statement; a task takes much less unless it waits for a lock.
+        /// Time limit of a maintenance statement, which is only slow if it waits for a lock.
         var maintenanceTimeout: Duration = .seconds(5)
-        /// Time limit of a statement of `MaintenanceKind.owner`; a detach may wait for a reader.
+        /// Time limit of a `MaintenanceKind.owner` statement; a detach may wait for a reader.
         var ownerTimeout: Duration = .seconds(10)
 
-        /// Time limit of the run of a schedule.
         var scheduleTimeout: Duration = .seconds(60)
         /// Creates a configuration with the defaults.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
 
-        /// Threads for the calls of all kinds, in place of one thread for each kind: for a process with so many queues
-        /// that it cannot have seven threads for each. As many calls as threads can be under way. Nil by default.
+        /// Threads for all calls instead of one thread per kind, for a process with many queues. Limits the calls under
+        /// way. Nil by default.
         package var threads: ThreadPool?
 
         func timeout(of kind: MaintenanceKind) -> Duration {
@@ -49,7 +50,7 @@ public final class PostgresJobQueue: Sendable {
         }
     }
 
-    /// The worker protocol this program speaks: the `_v1` of the functions.
+    /// This program's worker protocol: the `_v1` in function names.
     static let protocolVersion = 1
 
     let connection: Connection
@@ -59,7 +60,6 @@ public final class PostgresJobQueue: Sendable {
     private let configuration: Configuration
     private let cutOff: CallDeadline
 
-    /// Two sessions at most.
     let sessions: SessionPool
 
     /// Does not connect; the first call does.
@@ -87,16 +87,15 @@ public final class PostgresJobQueue: Sendable {
             })
     }
 
-    /// Ends all statements and connection attempts at this time at the latest, those under way included; they fail with
-    /// `.timeout` or `.unreachable`. Nil, the default, is no such limit.
+    /// Ends all statements and connection attempts by this time, including those under way; they fail with `.timeout`
+    /// or `.unreachable`. Nil, the default, is no limit.
     package func end(by time: ContinuousClock.Instant?) { cutOff.set(time) }
 
-    /// The sessions that are open.
     package var openSessions: Int { sessions.count }
 
     func connection(for kind: MaintenanceKind) -> Connection { maintenance[kind] ?? connection }
 
-    /// The statements of all connections so far, with background work.
+    /// Statements of all connections so far, including background work.
     package var statements: StatementCounts {
         ([connection, claims, heartbeats] + maintenance.values).map(\.counts).reduce(into: StatementCounts()) {
             $0.sent += $1.sent
@@ -113,8 +112,8 @@ public final class PostgresJobQueue: Sendable {
         for connection in maintenance.values { await connection.close() }
     }
 
-    /// Checks that the database is reachable and migrated, and offers this program's worker protocol. It may have newer
-    /// migrations.
+    /// Checks that the database is reachable, migrated and offers this program's worker protocol. Newer migrations are
+    /// allowed.
     ///
     /// Throws `.unreachable`, `.loginRefused`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
     public func checkReady() async throws(QueueError) {
@@ -144,21 +143,21 @@ public final class PostgresJobQueue: Sendable {
         }
     }
 
-    /// Whether a statement may be repeated when its answer was lost.
+    /// Whether a statement may be repeated if its answer was lost.
     enum Repeating {
         /// Always: it reads or is idempotent.
         case harmless
-        /// Only when it certainly had no effect.
+        /// Only if it certainly had no effect.
         case onlyUndone
     }
 
-    /// Runs a statement under READ COMMITTED; repeats it after a serialization failure or deadlock, and while the
+    /// Runs a statement under READ COMMITTED. Repeats it after a serialization failure or deadlock, and while the
     /// database is unreachable, for at most `maxWait`.
     ///
-    /// Does not wait on the thread of the connection, and stops waiting when the task is cancelled.
+    /// Waits off the connection's thread, and until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - cancellation: how the call ends when the task is cancelled.
+    ///   - cancellation: how the call reacts to cancellation.
     ///   - isTopLevel: never within BEGIN and COMMIT, which VACUUM and a concurrent DETACH refuse.
     func ask<Value: Sendable>(
         _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless,
@@ -183,7 +182,7 @@ public final class PostgresJobQueue: Sendable {
             }
         }
     }
-    /// Runs a statement that changes nothing, as `ask` does. It ends with the task.
+    /// As `ask`, for a statement that changes nothing. Ends with the task.
     func read<Value: Sendable>(
         _ sql: String, _ parameters: [Parameter] = [], maxWait: Duration? = nil,
         rows: @Sendable (borrowing Rows) throws(QueueError) -> Value

@@ -1,10 +1,10 @@
 /// A batch, by id or name.
 public enum BatchReference: Sendable {
     case id(Int64)
-    /// The latest batch of that name; `name@3` is its third, `name@-1` the one before the latest.
+    /// The latest batch of this name; `name@3` is its third run, `name@-1` the run before the latest.
     case name(String)
 
-    /// The form that SQL functions take: a text of digits is an id, because a name is not all digits.
+    /// The argument for SQL functions. Names are never all digits, so digits are an id.
     var text: String {
         switch self {
         case .id(let id): String(id)
@@ -13,7 +13,7 @@ public enum BatchReference: Sendable {
     }
 }
 
-/// The progress of a batch, exact at the moment it was read. Its cost does not depend on the number of jobs.
+/// The progress of a batch at one moment. Reading it costs the same for any number of jobs.
 ///
 /// `total` = `open` + `finished` at every instant. `finished`, `skipped` and `total` are the counts of SDWebImage's
 /// prefetch token (5.21.5, `SDWebImagePrefetcher`).
@@ -24,27 +24,27 @@ public struct BatchProgress: Sendable {
         case open
         /// Refuses further URLs; some items are open.
         case sealed
-        /// Its jobs are not claimed; it accepts URLs unless it is sealed.
+        /// Its jobs are not claimed. Accepts URLs unless sealed.
         case paused
-        /// Refuses further URLs; its open items are finished as cancelled. Final.
+        /// Refuses further URLs; open items finish as cancelled. Final.
         case cancelled
-        /// Sealed, and no item is open. A retry of its failures reopens it.
+        /// Sealed, with no open item. Retrying its failures reopens it.
         case finished
     }
 
-    /// The id.
+    /// The batch's id.
     public let id: Int64
-    /// The name; nil for a batch without one.
+    /// The batch's name; nil if it has none.
     public let name: String?
-    /// The run of the name, from 1.
+    /// The run of this name, from 1.
     public let run: Int
     /// The state.
     public let state: State
-    /// Items enqueued, duplicates included.
+    /// Enqueued items, including duplicates.
     public let total: Int
-    /// Items that succeeded, fresh ones included.
+    /// Items that succeeded, including fresh ones.
     public let succeeded: Int
-    /// Items that failed, blocked and invalid ones included.
+    /// Items that failed, including blocked and invalid ones.
     public let failed: Int
     /// Items that were cancelled.
     public let cancelled: Int
@@ -69,23 +69,23 @@ public struct BatchProgress: Sendable {
     let opened: UTCTime
     let ended: UTCTime?
 
-    /// Items finished per second: a mean over 30 s, or over the life of a batch that is over or younger. This and the
-    /// following are 0, nil or empty in progress without details.
+    /// Items finished per second: the mean of the last 30 s, or of the batch's lifetime if it is shorter or over. This
+    /// and the following fields are 0, nil or empty without details.
     public internal(set) var rate = 0.0
     /// Time from opening to the end, or until now.
     public internal(set) var elapsed = Duration.zero
-    /// Time until it finishes at this rate; nil when nothing finishes, it is paused, or nothing is open.
+    /// Estimated time until it finishes; nil if nothing finishes, it is paused, or nothing is open.
     public internal(set) var eta: Duration?
-    /// Median time in ms from claim to completion of its succeeded jobs, to a few percent; nil before the first.
+    /// Median time from claim to completion of succeeded jobs in ms, accurate to a few percent; nil before the first.
     public internal(set) var p50: Double?
-    /// The 95 % quantile of the same.
+    /// The 95 % quantile of the same time.
     public internal(set) var p95: Double?
-    /// Since when it is paused, ISO 8601 in UTC, and the role that paused it; nil when it is not.
+    /// Start of the pause, ISO 8601 in UTC, and the role that paused the batch; nil if it is not paused.
     public internal(set) var pause: (since: String, by: String?)?
     /// The most frequent errors, at most five.
     public internal(set) var topErrors: [ErrorCount] = []
 
-    /// Items not yet finished.
+    /// Unfinished items.
     public var open: Int { total - finished }
     /// `succeeded` + `failed` + `cancelled`.
     public var finished: Int { succeeded + failed + cancelled }
@@ -95,29 +95,28 @@ public struct BatchProgress: Sendable {
     public var percent: Double {
         total == 0 ? 100 : (Double(finished) * 1_000 / Double(total)).rounded() / 10
     }
-    /// When it was opened: ISO 8601 in UTC, by the clock of the database.
+    /// When it was opened, ISO 8601 in UTC by the database's clock.
     public var openedAt: String { opened.iso8601 }
-    /// Seconds since 1970 at which it ended; nil before.
+    /// When it ended, in seconds since 1970; nil before.
     public var endedAt: Double? { ended.map { Double($0.microseconds) / 1e6 } }
     /// Time from opening to the end; nil before.
     public var duration: Duration? { ended.map { .microseconds($0.microseconds - opened.microseconds) } }
-    /// When maintenance found it finished; nil before.
+    /// When maintenance found it finished, ISO 8601 in UTC; nil before.
     public var finishedAt: String? { ended?.iso8601 }
 }
 
 /// The remaining work of a batch or of a queue.
 package struct Remaining: Sendable {
-    /// True when a job could be claimed now; not in a paused queue or batch.
+    /// False for a paused queue or batch.
     package let hasReady: Bool
-    /// True when a worker holds a job, also a dead one until its jobs are rescued.
+    /// Includes jobs of dead workers until they are rescued.
     package let hasRunning: Bool
-    /// True when a job is suspended.
     package let hasSuspended: Bool
-    /// Time until the next scheduled job is due, zero when it is overdue; nil when none is scheduled.
+    /// Time until the next scheduled job is due, zero if overdue; nil if none is scheduled.
     package let nextDue: Duration?
-    /// The scheduled jobs, of a queue at most 10,000; nil unless they were to be counted.
+    /// Scheduled jobs, for a queue at most 10,000; nil unless counted.
     package let scheduled: Int?
 
-    /// True when nothing is ready, running or scheduled.
+    /// True if nothing is ready, running or scheduled.
     package var isDrained: Bool { !hasReady && !hasRunning && nextDue == nil }
 }

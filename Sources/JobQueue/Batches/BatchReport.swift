@@ -4,16 +4,16 @@ public import ImageModel
 public struct BatchReport: Sendable {
     /// The counts.
     public let progress: BatchProgress
-    /// The first 1,000 failures that were not discarded, in order of jobs; `Reports.failures(of:after:limit:)` has
+    /// The first 1,000 failures that were not discarded, ordered by job; `Reports.failures(of:after:limit:)` returns
     /// all.
     public let failures: [FailureRecord]
     /// The errors of these failures by HTTP status, most frequent first, at most 100.
     public let errors: [ErrorCount]
-    /// How many failed items were discarded. They are part of `progress.failed`.
+    /// Discarded failed items, included in `progress.failed`.
     public let discarded: Int
 }
 
-/// How many items of a batch ended with one error.
+/// Items of a batch that ended with one error.
 public struct ErrorCount: Sendable, Decodable {
     /// The error's domain.
     public let domain: String
@@ -21,7 +21,7 @@ public struct ErrorCount: Sendable, Decodable {
     public let code: Int
     /// The number of items.
     public let items: Int
-    /// The HTTP status of these responses; nil where errors are not counted by it.
+    /// The HTTP status; nil if errors are not grouped by it.
     public let status: Int?
 
     init(domain: String, code: Int, items: Int, status: Int? = nil) {
@@ -34,7 +34,7 @@ public struct ErrorCount: Sendable, Decodable {
     }
 }
 
-/// An item, or a job with its items, that failed.
+/// A failed item, or a failed job with its items.
 public struct FailureRecord: Sendable {
     /// The start of the next page, for `failures(of:after:)`.
     public let cursor: Int64
@@ -42,38 +42,38 @@ public struct FailureRecord: Sendable {
     public let url: String
     /// The error.
     public let error: FailureReason
-    /// Attempts made; 0 for an item that never ran.
+    /// Attempts made; 0 if it never ran.
     public let attempts: Int
     /// Items of the batch that ended with it.
     public let items: Int
-    /// The producer's JSON object, of the first of them that has one.
+    /// The producer's JSON object, from the first item that has one.
     public let meta: String?
-    /// The trace of the enqueue, 32 hexadecimal digits; nil when it named none.
+    /// The enqueue's trace id, 32 hexadecimal digits; nil if none was given.
     public let traceID: String?
 }
 
-/// A completed job of a batch, or an item that ended without one, with the files it stored.
+/// A completed job of a batch, or an item that ended without a job, with the stored files.
 public struct StoredRecord: Sendable {
     /// The start of the next page, for `records(of:after:)`.
     public let cursor: Int64
-    /// The id of the job; nil for an item that ended without one.
+    /// The job's id; nil for an item that ended without one.
     public let job: Int64?
     /// The URL as given.
     public let url: String
-    /// How it ended.
+    /// The outcome.
     public let outcome: JobOutcome
-    /// The error when it did not succeed.
+    /// The error; nil if it succeeded.
     public let error: FailureReason?
-    /// Attempts made; 0 for an item that never ran.
+    /// Attempts made; 0 if it never ran.
     public let attempts: Int
     /// Items of the batch that ended with it.
     public let items: Int
-    /// The files, original first.
+    /// The stored files, original first.
     public let stored: [StoredFile]
-    /// The producer's JSON object, of the first of these items that has one.
+    /// The producer's JSON object, from the first item that has one.
     public let meta: String?
     /// The pipeline version of the job.
     public let pipeline: Int?
-    /// The HTTP status of the last response, where one was an error; nil for an item that ended without a job.
+    /// The last HTTP error status; nil without one and for an item that ended without a job.
     public let httpStatus: Int?
 }

@@ -1,159 +1,141 @@
-/// What the records of batches add to their counts: times, sizes, origins and causes of failures.
+/// Times, sizes, origins and failure causes of batches, from their records.
 package struct BatchStatistics: Sendable, Decodable {
-    /// How many records there are, with the records of items without a job; at most the limit of the question. In a
-    /// sample how many jobs were looked at; the parts from `retries` on are empty there.
+    /// Records, including items without a job, up to the query's limit. In a sample the number of jobs read; the fields
+    /// from `retries` on are then empty.
     package let records: Int
-    /// When the first of the jobs ended: ISO 8601 in UTC; nil without one.
     package let startedAt: String?
-    /// The items that ended in each slot of time, oldest first; a slot without any is left out.
+    /// Ended items per time slot, oldest first, without empty slots.
     package let timeline: [TimelineSlot]
-    /// The length of a slot in ms, at least 100, up to half a day a round number. There are at most 61 slots.
+    /// Length of a slot in ms, at least 100, a round number up to half a day. At most 61 slots.
     package let slotMilliseconds: Int
-    /// The stages of the jobs that succeeded, in their order: `wait`, `dns`, `connection_wait`,
-    /// `fetch`, `transcoder_wait`, `transcode`, `store`.
+    /// The stages of succeeded jobs in order: `wait`, `dns`, `connection_wait`, `fetch`, `transcoder_wait`,
+    /// `transcode`, `store`.
     package let stages: [StageTimes]
     /// The origins with the most failures, then with the most items; at most 20.
     package let origins: [OriginCount]
-    /// How many origins there are.
+    /// All origins.
     package let originCount: Int
-    /// The jobs that took longest, at most ten.
+    /// The slowest jobs, at most ten.
     package let slowest: [SlowJob]
-    /// The largest originals that were downloaded, at most ten.
+    /// The largest downloaded originals, at most ten.
     package let largest: [LargeOriginal]
-    /// The files by variant, the originals not included; at most 50 variants.
+    /// Files by variant, without originals; at most 50 variants.
     package let variants: [VariantSize]
-    /// The errors of attempts that were retried, most frequent first, at most ten.
+    /// Errors of retried attempts, most frequent first, at most ten.
     package let retries: [ErrorCount]
-    /// The failures by cause, most frequent first, at most 50.
+    /// Failures by cause, most frequent first, at most 50.
     package let causes: [FailureCause]
-    /// The pipelines that the jobs used, at most ten.
+    /// At most ten.
     package let pipelines: [UsedPipeline]
-    /// The URLs that failures of these batches blocked and that are blocked still; the first ten.
+    /// URLs blocked by failures of these batches and still blocked; the first ten.
     package let blocks: [Block]
-    /// How many they are.
+    /// All such URLs.
     package let blockCount: Int
-    /// The options of the jobs, most frequent first, at most ten.
+    /// Job options, most frequent first, at most ten.
     package let options: [UsedOptions]
-    /// The workers that ran the last attempts within the last day; at most ten.
+    /// Workers that ran the last attempts within the last day; at most ten.
     package let workers: [UsedWorker]
 
-    /// The items that ended in a slot of time.
+    /// Items that ended in one time slot.
     package struct TimelineSlot: Sendable, Decodable {
-        /// The slot, from 0.
+        /// From 0.
         package let slot: Int
-        /// Items that succeeded.
         package let succeeded: Int
-        /// Items that failed or were cancelled.
+        /// Failed and cancelled items.
         package let skipped: Int
-        /// The mean times of the jobs that succeeded, in ms: all waits together, and the other stages.
+        /// Mean times of succeeded jobs in ms; `wait` is the sum of all waits.
         package let wait, fetch, transcode, store: Int
     }
 
-    /// Quantiles of the time of a stage, in ms.
+    /// Quantiles of a stage's time in ms.
     package struct StageTimes: Sendable, Decodable {
         /// The stage's name.
         package let stage: String
-        /// Quantiles; nil when no job had the stage.
+        /// Nil if no job had the stage.
         package let p50, p95, p99: Int?
     }
 
-    /// What came from an origin.
+    /// Totals of one origin.
     package struct OriginCount: Sendable, Decodable {
-        /// Scheme, host and port.
         package let origin: String
-        /// Items that ended, and how many of them failed.
+        /// Ended items, and how many of them failed.
         package let items, failed: Int
         /// Body bytes received.
         package let bytesIn: Int
-        /// The median time of a download in ms; nil without one.
+        /// Median download time in ms; nil without one.
         package let fetchMs: Int?
     }
 
-    /// A job and the times of its stages in ms.
+    /// A job with the times of its stages in ms.
     package struct SlowJob: Sendable, Decodable {
         /// The URL as given.
         package let url: String
-        /// All waits together, and the other stages.
+        /// `wait` is the sum of all waits.
         package let wait, fetch, transcode, store: Int
     }
 
-    /// A downloaded original.
     package struct LargeOriginal: Sendable, Decodable {
         /// The URL as given.
         package let url: String
-        /// Its size.
         package let bytes: Int
     }
 
-    /// The files of a variant.
+    /// The files of one variant.
     package struct VariantSize: Sendable, Decodable {
-        /// The variant's name.
         package let name: String
-        /// How many files there are, and how many of them these batches made; the cache had the others.
+        /// All files, and those that these batches made; the others came from the cache.
         package let files, made: Int
-        /// Of all files.
+        /// Bytes of all files.
         package let bytes: Int
-        /// The bytes of the originals they were made of.
+        /// Bytes of their originals.
         package let originals: Int
     }
 
-    /// Failures of one kind.
+    /// Failures with the same error.
     package struct FailureCause: Sendable, Decodable {
-        /// The error.
         package let domain: String, code: Int
-        /// The response's status for error 2001.
+        /// The HTTP status for error 2001.
         package let status: Int?
-        /// The message of the first of them.
+        /// The message of the first failure.
         package let message: String
-        /// Items that failed so, and the origins they are from; items without a job have none.
+        /// Failed items, and their origins; items without a job have no origin.
         package let items, origins: Int
         /// The first URLs, at most five.
         package let examples: [String]
-        /// The origins with the most of them, at most five.
+        /// The origins with the most of these failures, at most five.
         package let byOrigin: [Origin]
 
-        /// Failures of one kind from an origin.
+        /// Failures of one cause from one origin.
         package struct Origin: Sendable, Decodable {
-            /// Scheme, host and port.
             package let origin: String
-            /// Items.
             package let items: Int
         }
     }
 
-    /// A URL that a failure blocked.
+    /// A URL blocked by failures.
     package struct Block: Sendable, Decodable {
-        /// The URL as given.
         package let url: String
-        /// The error.
         package let domain: String, code: Int
-        /// Failures in a row that blocked it.
+        /// Consecutive failures.
         package let fails: Int
-        /// The end of the block: ISO 8601 in UTC.
         package let until: String
     }
 
-    /// Options of jobs.
+    /// A combination of SDWebImage's option bits.
     package struct UsedOptions: Sendable, Decodable {
-        /// SDWebImage's bits.
         package let options: Int
-        /// Items of jobs with them.
         package let items: Int
     }
 
-    /// A worker that ran jobs.
     package struct UsedWorker: Sendable, Decodable {
-        /// Its name and host, and the version of the program.
         package let name, host, version: String
         /// Its slots, and the jobs that it ended.
         package let slots, jobs: Int
     }
 
-    /// A pipeline as the jobs used it.
+    /// A pipeline version used by jobs.
     package struct UsedPipeline: Sendable, Decodable {
-        /// Its name and version.
         package let name: String, version: Int
-        /// Its JSON.
         package let spec: String
     }
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A time by the clock of the database.
+/// A time by the database's clock.
 struct UTCTime: Sendable {
     /// Microseconds since 1970.
     let microseconds: Int64
 
-    /// `2026-01-31T12:34:56.789Z`, truncated to milliseconds as `to_char` of Postgres does.
+    /// `2026-01-31T12:34:56.789Z`, truncated to milliseconds like Postgres' `to_char`.
     var iso8601: String {
         let (seconds, rest) = microseconds.flooredQuotient(by: 1_000_000)
         var time = time_t(seconds)
@@ -22,7 +22,7 @@ struct UTCTime: Sendable {
 }
 
 extension Int64 {
-    /// The quotient rounded towards minus infinity, and the non-negative remainder.
+    /// The quotient rounded towards minus infinity, with a non-negative remainder.
     fileprivate func flooredQuotient(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,7 +1,7 @@
 private import Concurrency
 
 extension PostgresJobQueue.Operations {
-    /// Pauses a queue: its jobs are not claimed; it still accepts URLs. Throws `.unknownQueue`.
+    /// Pauses a queue: its jobs are not claimed, but it still accepts URLs. Throws `.unknownQueue`.
     package func pause(queue: String) async throws(QueueError) {
         try await database.ask("SELECT larder.queue_pause($1)", [.text(queue)]) { _ throws(QueueError) in }
     }
@@ -15,11 +15,10 @@ extension PostgresJobQueue.Operations {
     ///
     /// - Parameters:
     ///   - lifo: newest first within a priority; false by default.
-    ///   - lowPriorityEvery: every Nth claim starts with one of the lower priorities, each in turn; 0 to 1000, 0 never;
-    ///     8 by default.
+    ///   - lowPriorityEvery: every Nth claim starts with a lower priority, in turn; 0 (never) to 1000, 8 by default.
     ///   - jobTimeout: how long a worker may hold a job; at least 1 s, 10 min by default.
-    ///   - keepHistory: after how long its finished batches are deleted with their records; 1 h to 10 years, as long as
-    ///     `keep_history` of the settings says by default.
+    ///   - keepHistory: how long finished batches and their records are kept; 1 h to 10 years, by default the setting
+    ///     `keep_history`.
     package func setQueue(
         _ queue: String, lifo: Bool? = nil, lowPriorityEvery: Int? = nil, jobTimeout: Duration? = nil,
         keepHistory: Duration? = nil
@@ -36,13 +35,13 @@ extension PostgresJobQueue.Operations {
         ) { _ throws(QueueError) in }
     }
 
-    /// Sets both limits of a queue, over all workers. Throws `.unknownQueue` and `.invalidArgument`.
+    /// Sets both limits of a queue over all workers. Throws `.unknownQueue` and `.invalidArgument`.
     ///
     /// - Parameters:
-    ///   - maxRunning: the most jobs that run at once, at least 1; nil is no limit. While more run than a lowered
-    ///     limit, none is claimed.
-    ///   - maxRate: the most jobs that are claimed per second, 0.001 to 1,000,000; nil is no limit. As many, and at
-    ///     least one, may be claimed at once.
+    ///   - maxRunning: jobs that run at once, at least 1; nil is no limit. After a limit is lowered, no job is claimed
+    ///     until enough have ended.
+    ///   - maxRate: jobs claimed per second, 0.001 to 1,000,000; nil is no limit. A single claim may take one second's
+    ///     jobs, at least one.
     package func limitQueue(_ queue: String, maxRunning: Int?, maxRate: Double?) async throws(QueueError) {
         try await database.ask(
             "SELECT larder.queue_limit($1, $2::int, $3::float8)",

@@ -1,14 +1,13 @@
 extension PostgresJobQueue.Operations {
-    /// Creates or replaces a schedule and returns when it is next due, in ISO 8601 and UTC. For `larder_admin`.
+    /// Creates or replaces a schedule and returns its next time, ISO 8601 in UTC. For `larder_admin`.
     ///
-    /// Throws `.invalidArgument` for an expression, a time zone or a query that is not valid, `.unknownPipeline` and
-    /// `.unknownQueue`.
+    /// Throws `.invalidArgument` for an invalid expression, time zone or query, `.unknownPipeline` and `.unknownQueue`.
     ///
     /// - Parameters:
-    ///   - query: a SELECT with a column `url` and any of `priority`, `pipeline`, `at`, `name` and `meta`, with qualified
-    ///     names of tables that the role `larder_schedule` may read; nil to enqueue the URLs of the request.
-    ///   - request: the settings of each run, and its list of at most 200,000 URLs; its batch is not used.
-    ///   - onFinished: the URL of the webhook of each run; nil for none.
+    ///   - query: a SELECT with a column `url` and any of `priority`, `pipeline`, `at`, `name` and `meta`, with
+    ///     qualified table names that the role `larder_schedule` may read; nil to enqueue the request's URLs.
+    ///   - request: the settings of each run, and at most 200,000 URLs; its batch is ignored.
+    ///   - onFinished: the webhook URL of each run; nil for none.
     package func setSchedule(
         _ name: String, cron: String, timeZone: String, query: String?, request: EnqueueRequest,
         onFinished: String? = nil

@@ -4,17 +4,16 @@ extension PostgresJobQueue {
     /// Changes queues, schedules, origins and the blocklist.
     package var operations: Operations { Operations(database: self) }
 
-    /// The calls of operators, of which the command line and the dashboard consist; their login needs the role
-    /// `larder_admin`.
+    /// Calls for operators, used by the command line and the dashboard. The login needs the role `larder_admin`.
     package struct Operations: Sendable {
         let database: PostgresJobQueue
     }
 }
 
 extension PostgresJobQueue.Operations {
-    /// Deletes a finished batch and its records: it is unknown from now on, and maintenance deletes the rows.
+    /// Deletes a finished batch and its records. It is unknown immediately; maintenance deletes the rows.
     ///
-    /// Throws `.unknownBatch`, and `.batchClosed` when it is not finished.
+    /// Throws `.unknownBatch`, and `.batchClosed` if it is not finished.
     package func delete(_ batch: BatchReference) async throws(QueueError) {
         try await database.ask("SELECT larder.batch_delete($1::text)", [.text(batch.text)]) { _ throws(QueueError) in }
     }
@@ -22,10 +21,10 @@ extension PostgresJobQueue.Operations {
     /// Records a change that an operator is about to make through the dashboard; returns its number.
     ///
     /// - Parameters:
-    ///   - actor: the user that a proxy names; nil where the login of the database is all that is known.
-    ///   - verb: what is done, such as `batches/pause`.
-    ///   - target: the name or number of what is changed.
-    /// - Throws: `.refused` to a login that is not a `larder_admin`.
+    ///   - actor: the user named by a proxy; nil if only the database login is known.
+    ///   - verb: the action, such as `batches/pause`.
+    ///   - target: the name or number of the changed object.
+    /// - Throws: `.refused` unless the login is a `larder_admin`.
     package func beginAction(actor: String?, verb: String, target: String) async throws(QueueError) -> Int64 {
         try await database.ask(
             "SELECT larder.action_begin($1, $2, $3)", [.text(actor), .text(verb), .text(target)]
@@ -39,9 +38,9 @@ extension PostgresJobQueue.Operations {
         }
     }
 
-    /// Removes the hold of the origin of a URL, or all holds. Returns how many there were.
+    /// Resumes the origin of a URL, or all origins. Returns how many were paused.
     ///
-    /// Throws `.invalidArgument` when the text does not start with an origin.
+    /// Throws `.invalidArgument` if the text does not start with an origin.
     @discardableResult
     package func clearOrigin(_ origin: String? = nil) async throws(QueueError) -> Int {
         try await database.ask("SELECT larder.origin_clear($1)", [.text(origin)]) { rows throws(QueueError) in
@@ -49,9 +48,9 @@ extension PostgresJobQueue.Operations {
         }
     }
 
-    /// Holds the origin of a URL for a time.
+    /// Pauses the origin of a URL for a time.
     ///
-    /// Throws `.invalidArgument` when the text does not start with an origin or the time is not positive.
+    /// Throws `.invalidArgument` if the text does not start with an origin or the time is not positive.
     package func holdOrigin(_ origin: String, for length: Duration) async throws(QueueError) {
         try await database.ask(
             "SELECT larder.origin_hold($1, $2::float8 * interval '1 ms')",
@@ -59,15 +58,15 @@ extension PostgresJobQueue.Operations {
         ) { _ throws(QueueError) in }
     }
 
-    /// The limit of URLs that one call blocks.
+    /// Maximum URLs per call.
     package static let maxBlockedURLs = 10_000
 
-    /// Blocks up to 10,000 URLs, for 24 h by default; a block that lasts longer keeps its end. Running jobs continue.
+    /// Blocks up to 10,000 URLs, for 24 h by default; longer blocks are not shortened. Running jobs continue.
     ///
-    /// - Parameter reason: the message in the view; at most 2,000 characters are kept.
-    /// - Returns: how many URLs, duplicates counted once.
+    /// - Parameter reason: the message in the view, truncated to 2,000 characters.
+    /// - Returns: the number of distinct URLs.
     ///
-    /// Throws `.invalidArgument` for an empty URL, one of more than 8192 bytes, too many, and a time that is not
+    /// Throws `.invalidArgument` for an empty URL, one of more than 8192 bytes, too many URLs, or a time that is not
     /// positive.
     @discardableResult
     package func block(

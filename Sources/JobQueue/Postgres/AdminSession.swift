@@ -1,15 +1,14 @@
 private import CPostgres
 
-/// A short blocking session for statements of administration, outside of any queue: create a database, read a setting.
+/// A short blocking session for administration outside any queue, such as creating a database.
 package struct AdminSession: ~Copyable {
-    /// What a server answers to a connection.
     package enum Response: ~Copyable {
         case session(AdminSession)
-        /// A server is there and accepts no sessions: it is starting, recovering or stopping.
+        /// A server is starting, recovering or stopping.
         case unready
         /// No server listens.
         case absent
-        /// A server is there and refuses this login or database.
+        /// The server refuses this login or database.
         case refused(QueueError)
     }
 
@@ -20,7 +19,7 @@ package struct AdminSession: ~Copyable {
         session = try Session(DatabaseURL(url), timeout: timeout)
     }
 
-    /// Connects, and distinguishes a server that is starting from one that is absent (`PQpingParams`).
+    /// Connects, and tells a starting server from an absent one (`PQpingParams`).
     package static func connect(to url: String) -> Response {
         do throws(QueueError) {
             return .session(try AdminSession(url))
@@ -34,7 +33,7 @@ package struct AdminSession: ~Copyable {
         }
     }
 
-    /// Runs one statement; returns the first column of the first row, nil when there is no row or it is null.
+    /// Runs one statement and returns the first column of the first row; nil for NULL or no row.
     ///
     /// Takes at most 10 minutes. Throws `.refused`, `.connectionLost` or `.timeout`.
     @discardableResult

@@ -1,4 +1,4 @@
-/// When a call is repeated: after waits that double, until its time is over.
+/// Retries with doubling waits until a time limit.
 struct BackOff {
     private let deadline: ContinuousClock.Instant
     private var tries = 0
@@ -7,8 +7,8 @@ struct BackOff {
 
     /// Whether a statement that failed with `error` may be repeated now.
     ///
-    /// After a collision of two transactions (class 40), or when the server ended the session between two calls, it is
-    /// repeated even when no time is left, because no server has to come back first.
+    /// Serialization failures and deadlocks (class 40), and sessions that the server ended between two calls, are
+    /// repeated even without time left: no server has to come back first.
     func allows(
         _ error: QueueError, _ repeating: PostgresJobQueue.Repeating, now: ContinuousClock.Instant = .now
     ) -> Bool {

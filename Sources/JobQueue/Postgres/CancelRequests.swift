@@ -1,13 +1,13 @@
 private import CPostgres
 private import Concurrency
 
-/// Requests to servers to stop statements (`PQcancel`), sent by threads of their own.
+/// Asks servers to stop statements (`PQcancel`), on separate threads.
 ///
-/// `PQcancel` connects, and waits without a limit until the server closes that connection, so a server that stands
-/// still would keep the thread of a session for ever.
+/// `PQcancel` waits without limit for the server to close its connection, so a hanging server would block a session's
+/// thread for ever.
 enum CancelRequests {
-    /// Requests under way or waiting at most; further ones are dropped. The caller closes its session in any case, and
-    /// a server that checks its clients ends the statement then.
+    /// Pending requests; further ones are dropped. The caller closes its session anyway, and a server that checks its
+    /// clients then ends the statement.
     static let limit = 16
     private static let pool = ThreadPool(name: "queue-cancel", threads: 2, blocksBrokenPipes: true)
     private static let pending = Locked(0)
@@ -28,11 +28,11 @@ enum CancelRequests {
     }
 }
 
-/// What libpq needs for one request, independent of the connection; owns the `PGcancel`.
+/// libpq's data for one request, independent of the connection; owns the `PGcancel`.
 ///
 /// Protected by the thread pool: one thread uses it.
 private struct CancelRequest: ~Copyable, @unchecked Sendable {
-    /// Nil when memory is short.
+    /// Nil if out of memory.
     private let pointer: OpaquePointer?
 
     init(for connection: OpaquePointer) { pointer = PQgetCancel(connection) }

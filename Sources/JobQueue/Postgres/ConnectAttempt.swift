@@ -2,12 +2,10 @@ private import CPostgres
 private import Concurrency
 import Glibc
 
-/// One attempt to connect with libpq, which ends in time by the monotonic clock.
+/// One attempt to connect with libpq, limited by the monotonic clock.
 ///
-/// `PQconnectdb` measures its `connect_timeout` by the time of day: after the clock was set back it waits as much
-/// longer for a server that does not answer.
+/// `PQconnectdb` measures `connect_timeout` by the time of day: after the clock was set back it waits that much longer.
 struct ConnectAttempt: ~Copyable {
-    /// How the attempt ended.
     enum Ending {
         case connected
         /// `PQerrorMessage` has the reason.
@@ -17,7 +15,7 @@ struct ConnectAttempt: ~Copyable {
 
     let connection: OpaquePointer
 
-    /// Starts an attempt with libpq's keywords and values; nil when memory is short.
+    /// Starts an attempt with libpq's keywords and values; nil if out of memory.
     init?(_ settings: [(String, String)]) {
         let made = settings.withCStrings { keywords, values in PQconnectStartParams(keywords, values, 1) }
         guard let made else { return nil }
@@ -26,19 +24,19 @@ struct ConnectAttempt: ~Copyable {
 
     deinit { PQfinish(connection) }
 
-    /// The connection, which the caller closes.
+    /// The connection, which the caller must close.
     consuming func take() -> OpaquePointer {
         let connection = connection
         discard self
         return connection
     }
 
-    /// The `connect_timeout` of the settings, at least 2 s as in libpq; nil without one.
+    /// `connect_timeout`, at least 2 s as in libpq; nil without one.
     var limit: Duration? {
         option("connect_timeout").flatMap { Int64($0) }.flatMap { $0 > 0 ? .seconds(max(2, $0)) : nil }
     }
 
-    /// Waits for the end, at most `limit` for each host and until the cut-off; blocks.
+    /// Waits until the attempt ends, at most `limit` per host and until the cut-off; blocks.
     func finish(within limit: Duration, _ cutOff: CallDeadline) -> Ending {
         let deadline = ContinuousClock.now + limit * hosts
         var events = Int16(POLLOUT)
@@ -58,12 +56,11 @@ struct ConnectAttempt: ~Copyable {
         return .refused
     }
 
-    /// How many hosts libpq tries, one after the other.
+    /// Hosts that libpq tries in turn.
     private var hosts: Int {
         [option("host"), option("hostaddr")].compactMap { $0?.split(separator: ",").count }.max() ?? 1
     }
 
-    /// The value of a setting, by its keyword.
     private func option(_ keyword: String) -> String? {
         guard let options = PQconninfo(connection) else { return nil }
         defer { PQconninfoFree(options) }
@@ -77,7 +74,7 @@ struct ConnectAttempt: ~Copyable {
 }
 
 extension [(String, String)] {
-    /// Lends keywords and values as the two arrays, ended by null, that libpq's `…Params` functions take.
+    /// Passes keywords and values as the null-terminated arrays that libpq's `…Params` functions take.
     func withCStrings<Value>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Value
     ) -> Value {
@@ -90,21 +87,20 @@ extension [(String, String)] {
 
 /// Why a server refused a connection, found by a second attempt.
 ///
-/// libpq keeps no code of a failed connection, and its message is in the server's language. With `PQERRORS_SQLSTATE`
-/// the message consists of the severity and the SQLSTATE only, so the second attempt is made with that verbosity.
+/// libpq keeps no code of a failed connection, and its message is localized. With `PQERRORS_SQLSTATE` the message
+/// consists only of severity and SQLSTATE, so the second attempt uses that verbosity.
 package enum ConnectRefusal {
-    /// The result of the second attempt.
     package enum Finding: Equatable {
-        /// Another attempt would be refused too: a failed authentication (class 28), an unknown database (3D000), and
-        /// so on. `sqlState` is nil when libpq had no password to send.
+        /// Another attempt would be refused too: failed authentication (class 28), unknown database (3D000), and so on.
+        /// `sqlState` is nil if libpq had no password to send.
         case final(sqlState: String?)
         /// Another attempt may succeed: no server answered, it is starting, stopping or full, or this attempt
-        /// succeeded. A failure without an SQLSTATE, such as a failed TLS negotiation, is counted here because it
-        /// cannot be distinguished from a broken connection.
+        /// succeeded. Includes failures without an SQLSTATE, such as a failed TLS negotiation, which look like a broken
+        /// connection.
         case passing
     }
 
-    /// Tries to connect with `settings`, libpq's keywords and values, for at most `limit`; blocks.
+    /// Tries to connect with libpq's keywords and values, for at most `limit`; blocks.
     static func find(_ settings: [(String, String)], limit: Duration, _ cutOff: CallDeadline) -> Finding {
         guard let attempt = ConnectAttempt(settings) else { return .passing }
         PQsetErrorVerbosity(attempt.connection, PQERRORS_SQLSTATE)
@@ -113,8 +109,8 @@ package enum ConnectRefusal {
         return judge(String(cString: PQerrorMessage(attempt.connection)))
     }
 
-    /// Reads what was written with `PQERRORS_SQLSTATE`: one line per attempt, and an attempt per address and kind of
-    /// encryption. Final only when each of them is.
+    /// Parses the output of `PQERRORS_SQLSTATE`: one line per attempt, and one attempt per address and kind of
+    /// encryption. Final only if every attempt is.
     static func judge(_ report: String) -> Finding {
         var last: String?
         for line in report.split(separator: "\n") {

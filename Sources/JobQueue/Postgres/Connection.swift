@@ -1,28 +1,27 @@
 internal import Concurrency
 
-/// Calls of one kind, one after another, on a thread of their own or on one of `Configuration.threads`. Each uses a
-/// session of a pool, which is opened when needed and again after it broke.
+/// Calls of one kind, one after another, on an own thread or one of `Configuration.threads`. Each uses a pooled
+/// session, opened on demand and reopened after it breaks.
 ///
-/// Each call tries once; `PostgresJobQueue.ask` repeats it. A call of a cancelled task ends as `CallCancellation` says.
+/// Each call tries once; `PostgresJobQueue.ask` repeats it. A cancelled task's call ends as `CallCancellation` says.
 actor Connection {
     private let executor: any SerialExecutor
-    /// The thread that only these calls use; nil where they use the configuration's threads.
+    /// The thread for these calls; nil if they use the configuration's threads.
     private let thread: EventLoop?
     private let configuration: PostgresJobQueue.Configuration
     private let cutOff: CallDeadline
     private let pool: SessionPool
     private let kind: CallKind
-    /// The queue of the calls that may be cancelled: an actor's own cannot be left. Other calls precede them.
+    /// Orders calls that may be cancelled, since a call cannot leave an actor's own queue. Other calls precede them.
     private let turns = AsyncSemaphore(1)
     private nonisolated let counted = Locked(StatementCounts())
 
-    /// The statements of `query` so far.
     nonisolated var counts: StatementCounts { counted.withLock { $0 } }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///   - pool: the sessions, by default one of its own.
+    ///   - pool: the sessions; by default a pool of its own.
     init(
         _ configuration: PostgresJobQueue.Configuration, name: String, cutOff: CallDeadline = CallDeadline(),
         pool: SessionPool? = nil, kind: CallKind = .other
@@ -43,12 +42,12 @@ actor Connection {
 
     deinit { thread?.stop() }
 
-    /// Runs one statement in its turn and reads its answer on this thread.
+    /// Runs one statement in turn and reads its answer on this thread.
     ///
-    /// - Parameter isReadCommitted: as a transaction under READ COMMITTED; false is the session's level.
+    /// - Parameter isReadCommitted: runs it in a READ COMMITTED transaction; false uses the session's level.
     ///
-    /// Throws `.unreachable` when nothing was sent, `.connectionLost`, `.timeout` or `.interrupted` when it may have
-    /// taken effect, `.cancelled` when it was not sent or changes nothing.
+    /// Throws `.unreachable` if nothing was sent; `.connectionLost`, `.timeout` or `.interrupted` if it may have taken
+    /// effect; `.cancelled` if it was not sent or changes nothing.
     nonisolated func call<Value: Sendable>(
         _ sql: String, _ parameters: [Parameter], cancellation: CallCancellation, isReadCommitted: Bool,
         read: @Sendable (borrowing Rows) throws(QueueError) -> Value
@@ -80,11 +79,11 @@ actor Connection {
         }
     }
 
-    /// Runs one statement, before the calls that wait for their turn.
+    /// Runs one statement ahead of the calls that wait for their turn.
     ///
     /// - Parameters:
     ///   - end: ends the call while nothing is sent.
-    ///   - isInterruptible: whether it also ends the statement.
+    ///   - isInterruptible: `end` also ends the statement.
     func query<Value: Sendable>(
         _ sql: String, _ parameters: [Parameter], isReadCommitted: Bool = false, end: CallDeadline? = nil,
         isInterruptible: Bool = false, read: @Sendable (borrowing Rows) throws(QueueError) -> Value
@@ -113,7 +112,7 @@ actor Connection {
         }
     }
 
-    /// Runs `body` on a session without statements of other callers in between. `body` blocks this thread.
+    /// Runs `body` on a session without other callers' statements in between. Blocks this thread.
     func withSession<Value: Sendable>(
         _ end: CallDeadline? = nil, isInterruptible: Bool = false,
         _ body: @Sendable (inout Session) throws(QueueError) -> Value
@@ -130,8 +129,8 @@ actor Connection {
             pool.give(entry)
             return value
         } catch {
-            // A session is closed when its connection is broken, a statement is unfinished or a transaction is open. It
-            // is also closed when the server refuses writes: after a failover the same URL may lead to another server.
+            // Close the session if its connection is broken, a statement is unfinished or a transaction is open. Also
+            // if the server refuses writes: after a failover the same URL may lead to another server.
             let isReusable = !error.leavesStatement && entry.session.isIdle
             if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue {
                 pool.give(entry)
@@ -142,12 +141,12 @@ actor Connection {
         }
     }
 
-    /// How long a call waits for a session that is open before it tries to open one again.
+    /// How long to wait for an open session before trying to open one.
     private static let openWait = Duration.seconds(3)
 
-    /// A session that is open, else a new one. A login that may not open another waits for one that is open.
+    /// An open session, else a new one. A login at its connection limit waits for an open session.
     ///
-    /// It tries to open one again meanwhile: the other session may be stuck, and the server reachable since.
+    /// It retries opening one meanwhile: the other session may be stuck, and the server reachable again.
     private func take(_ end: CallDeadline) throws(QueueError) -> SessionPool.Entry {
         let limit = ContinuousClock.now + configuration.statementTimeout
         while true {
@@ -171,8 +170,8 @@ actor Connection {
         }
     }
 
-    /// A new session. Its statements end within two seconds of the client's process; a server that cannot check that
-    /// refuses the setting.
+    /// A new session. Its statements end within two seconds of the client's process; a server that cannot check for
+    /// that refuses the setting.
     private func open(_ end: CallDeadline) throws(QueueError) -> Session {
         let timeout = configuration.connectTimeout
         var session = try Session(DatabaseURL(configuration.databaseURL), timeout: timeout, cutOff: end)
@@ -180,23 +179,22 @@ actor Connection {
             try session.readDefaultLevel(timeout: timeout)
             try session.run(script: "SET client_connection_check_interval = '2s'", timeout: timeout)
         } catch {
-            // No statement was sent, so the caller may repeat its call. A pooler that has no server ends the session with
-            // an error that has a code.
+            // No statement was sent, so the caller may repeat its call. A pooler without a server ends the session with
+            // a coded error.
             guard error.sqlState != nil, session.isAlive() else { throw QueueError(.unreachable, error.message) }
         }
         return session
     }
 
-    /// Closes the sessions of the pool that are not in use; the next call opens another one.
+    /// Closes unused sessions; the next call opens a new one.
     func close() { pool.closeIdle() }
 }
 
-/// The statements that a queue has sent, each one round trip.
+/// Statements sent by a queue, each one round trip.
 package struct StatementCounts: Sendable, Equatable {
-    /// Sent, answered or not.
     package var sent = 0
-    /// Refused by the server, or lost with the connection; sessions that could not be opened included.
+    /// Refused by the server or lost with the connection, including sessions that could not be opened.
     package var failed = 0
-    /// Time between sending and the answer, of all of them.
+    /// Total time between sending and the answer.
     package var time = Duration.zero
 }

@@ -3,22 +3,21 @@ private import CPostgres
 extension PostgresJobQueue {
     /// Checks a database URL without connecting.
     ///
-    /// - Parameter databaseURL: as of `Configuration`. No error quotes it.
-    /// - Throws: `.badDatabaseURL` for a text that libpq cannot read.
+    /// - Parameter databaseURL: as in `Configuration`. Errors never quote it.
+    /// - Throws: `.badDatabaseURL` if libpq cannot parse it.
     package static func validate(databaseURL: String) throws(QueueError) { _ = try DatabaseURL(databaseURL) }
 }
 
-/// The parameters of a connection, checked by libpq before anything is tried.
+/// Connection parameters, checked by libpq before connecting.
 ///
-/// The text may hold a password, so no error ever quotes it.
+/// The text may contain a password, so errors never quote it.
 struct DatabaseURL {
-    /// The text as given.
     let text: String
 
     /// Throws `.badDatabaseURL` (`PQconninfoParse`).
     init(_ text: String) throws(QueueError) {
         self.text = text
-        // libpq takes a plain word for a database's name and then connects to the default server.
+        // libpq takes a plain word for a database name and connects to the default server.
         guard text.contains("://") || text.contains("="), !text.utf8.contains(0) else {
             throw QueueError(.badDatabaseURL, "the database URL is neither postgresql://… nor key=value pairs")
         }

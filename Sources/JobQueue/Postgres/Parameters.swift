@@ -1,22 +1,20 @@
-/// One value that goes with a statement.
 enum Parameter: Sendable {
     case null
     case text(String?)
     case integer(Int64?)
     case texts([String])
     case integers([Int64])
-    /// Elements may be NULL; when all are, so is the array.
+    /// Elements may be NULL; if all are, the array is NULL.
     case optionalTexts([String?])
-    /// Elements may be NULL; when all are, so is the array.
+    /// Elements may be NULL; if all are, the array is NULL.
     case optionalIntegers([Int64?])
 }
 
 /// The parameters of one statement in Postgres' binary format, in one buffer.
 ///
-/// Text is sent as its bytes. Postgres stores no zero byte, so one becomes U+FFFD: for URLs that means `invalid`, as
-/// for anything else that was not text.
+/// Text is sent as bytes. Postgres stores no zero byte, so it becomes U+FFFD; such URLs are answered `invalid`.
 struct Parameters {
-    /// A parameter's place in the buffer; `offset` is nil for NULL.
+    /// A parameter's position in the buffer; `offset` is nil for NULL.
     struct Field {
         let type: UInt32
         let offset: Int?
@@ -96,7 +94,7 @@ struct Parameters {
         }
     }
 
-    /// The wire format of a one-dimensional array (array_recv in Postgres).
+    /// The wire format of a one-dimensional array (`array_recv` in Postgres).
     private mutating func appendArrayHeader(count: Int, element: UInt32, hasNulls: Bool = false) {
         append(bigEndian: Int32(count == 0 ? 0 : 1))  // dimensions
         append(bigEndian: Int32(hasNulls ? 1 : 0))

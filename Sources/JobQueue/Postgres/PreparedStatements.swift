@@ -1,23 +1,21 @@
-/// The statements that one session has prepared, by their text.
+/// The statements prepared by one session, by text.
 ///
-/// A statement is prepared at its second use; preparing one that is used once costs more than it saves. A pooler in
-/// transaction mode gives each transaction another server session, which does not have the statement. After such an
-/// error this session sends all statements as text. A name is used once and has a part of the session's own, so that it
-/// never stands for another statement.
+/// A statement is prepared at its second use; preparing it for a single use costs more than it saves. A transaction
+/// pooler may switch to a server session without the statement; after such an error this session sends all statements
+/// as text. Names are unique to the session and never reused.
 struct PreparedStatements {
-    /// How to send a statement.
     enum Plan: Equatable {
-        /// With its text.
+        /// Send its text.
         case plain
-        /// First ask the server to keep it under this name.
+        /// Prepare it under this name first.
         case prepare(String)
-        /// The statements by their names on the server.
+        /// Execute the prepared statement.
         case prepared(String)
     }
 
     private enum Use { case once, kept(String) }
 
-    /// More statements than a program has; what comes later is sent with its text.
+    /// More than a program's statements; further ones are sent as text.
     private static let limit = 64
 
     private var uses: [String: Use] = [:]
@@ -25,7 +23,6 @@ struct PreparedStatements {
     private var names = 0
     private let prefix = "larder_" + String(UInt64.random(in: 0 ... .max), radix: 36)
 
-    /// How to send `sql` now.
     mutating func plan(for sql: String) -> Plan {
         guard isOn else { return .plain }
         switch uses[sql] {
@@ -39,11 +36,10 @@ struct PreparedStatements {
         }
     }
 
-    /// The server keeps `sql` under this name.
+    /// Records that the server has prepared `sql` under this name.
     mutating func keeps(_ sql: String, as name: String) { uses[sql] = .kept(name) }
 
-    /// The server had no such statement, or it no longer fits: nothing was done. True when it is to be sent once more,
-    /// with its text.
+    /// True if the server lacks the statement or it no longer fits: nothing was done, so send it once more as text.
     mutating func isRefused(_ error: QueueError) -> Bool {
         switch error.sqlState {
         case "26000", "42P05":  // no such statement, or one of that name: a pooler is between

@@ -2,7 +2,7 @@ private import CPostgres
 import Glibc
 internal import ImageModel
 
-/// The answer to one statement; owns the `PGresult`.
+/// The result of one statement; owns the `PGresult`.
 struct Rows: ~Copyable {
     private let result: OpaquePointer
 
@@ -10,15 +10,13 @@ struct Rows: ~Copyable {
 
     deinit { PQclear(result) }
 
-    /// Rows in the answer (`PQntuples`).
     var count: Int { Int(PQntuples(result)) }
 
-    /// Columns in the answer (`PQnfields`).
     var columnCount: Int { Int(PQnfields(result)) }
 
     var isError: Bool { PQresultStatus(result) == PGRES_FATAL_ERROR }
 
-    /// The error, when the answer is one.
+    /// The error; nil if the statement succeeded.
     var error: QueueError? {
         switch PQresultStatus(result) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: return nil
@@ -34,25 +32,22 @@ struct Rows: ~Copyable {
 
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(result, Int32(row), Int32(column)) != 0 }
 
-    /// A value as text; nil for NULL.
+    /// Nil for NULL.
     func text(_ row: Int, _ column: Int) -> String? {
         guard !isNull(row, column), let value = PQgetvalue(result, Int32(row), Int32(column)) else { return nil }
         let bytes = UnsafeRawBufferPointer(start: value, count: Int(PQgetlength(result, Int32(row), Int32(column))))
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A whole number; nil for NULL.
     func integer(_ row: Int, _ column: Int) -> Int64? {
         guard !isNull(row, column), let value = PQgetvalue(result, Int32(row), Int32(column)) else { return nil }
         return strtoll(value, nil, 10)
     }
 
-    /// A number; nil for NULL.
     func number(_ row: Int, _ column: Int) -> Double? {
         text(row, column).flatMap(Double.init)
     }
 
-    /// A boolean; nil for NULL.
     func flag(_ row: Int, _ column: Int) -> Bool? {
         guard !isNull(row, column), let value = PQgetvalue(result, Int32(row), Int32(column)) else { return nil }
         return value.pointee == 0x74  // "t"
@@ -60,12 +55,12 @@ struct Rows: ~Copyable {
 }
 
 extension String {
-    /// Up to the first line end: libpq's messages end with one and may go on.
+    /// The text before the first newline. libpq's messages end with one and may continue.
     var firstLine: String { String(prefix { $0 != "\n" }) }
 }
 
 extension Rows {
-    /// The error whose domain, code and message stand in three columns; nil when there is none.
+    /// The error in three columns: domain, code, message; nil if there is none.
     func failure(_ row: Int, domainAt column: Int) -> FailureReason? {
         guard let domain = text(row, column) else { return nil }
         return FailureReason(

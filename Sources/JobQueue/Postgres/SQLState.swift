@@ -1,4 +1,4 @@
-/// The five characters by which Postgres classifies an error, with the classes the queue reacts to.
+/// Postgres' five-character error code, with the classes that the queue handles.
 struct SQLState: RawRepresentable, Hashable, Sendable {
     let rawValue: String
 
@@ -14,7 +14,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let invalidParameter = SQLState("22023")
     static let insufficientPrivilege = SQLState("42501")
 
-    // Larder's own class LA, raised by the functions in `migrations`.
+    // Larder's class LA, raised by the functions in `migrations`.
     static let batchClosed = SQLState("LA001")
     static let unknownBatch = SQLState("LA002")
     static let unknownPipeline = SQLState("LA003")
@@ -27,27 +27,27 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let locked = SQLState("LA010")
     static let unknownSchedule = SQLState("LA013")
 
-    /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
-    /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
+    /// True for temporary errors: connection trouble (08), collisions (40), resources (53), shutdown and restart (57P),
+    /// a standby that still refuses writes (25006), and a partition being attached (55P03).
     var isTransient: Bool {
         rawValue.hasPrefix("08") || rawValue.hasPrefix("40") || rawValue.hasPrefix("53") || rawValue.hasPrefix("57P")
             || self == .readOnlyTransaction || self == .lockNotAvailable
     }
 
-    /// True when another session has just created the same thing.
+    /// True if another session has just created the same object.
     var isCollision: Bool { ["23505", "42P06", "42P07", "42710"].contains(rawValue) }
 
-    /// True when another transaction had, or wanted, the same locks: deadlocks (40P01) and lock timeouts.
+    /// True for deadlocks (40P01) and lock timeouts.
     var isLockConflict: Bool { rawValue == "40P01" || self == .lockNotAvailable }
 
-    /// True for what passes by itself and is certain to have had no effect. Not so a session's end (57P): it may come
-    /// after the commit.
+    /// True for temporary errors that certainly had no effect. Excludes a session's end (57P), which may follow the
+    /// commit.
     var isUndone: Bool {
         rawValue.hasPrefix("40") || rawValue.hasPrefix("53") || self == .readOnlyTransaction
             || self == .lockNotAvailable
     }
 
-    /// The queue's kind for an error with this state.
+    /// The error code for this state.
     var code: QueueError.Code {
         switch self {
         case .batchClosed: .batchClosed

@@ -6,19 +6,19 @@ import Glibc
 struct Session: ~Copyable {
     let connection: OpaquePointer
     var statements = PreparedStatements()
-    /// Whether transactions of this session are READ COMMITTED by default, see `readDefaultLevel`.
+    /// Whether transactions are READ COMMITTED by default, see `readDefaultLevel`.
     var isReadCommitted = true
-    /// Ends the statement under way for a call that needs the session, see `SessionPool`.
+    /// Ends the current statement for a call that needs the session, see `SessionPool`.
     let interruption = CallDeadline()
-    /// Ends the statement under way with its call, or with all calls of the queue.
+    /// Ends the current statement with its call, or with all calls of the queue.
     var cutOff: CallDeadline
 
-    /// Connects. Throws `.unreachable`, naming host and port, or `.loginRefused` when the server refuses the user, the
-    /// password or the database.
+    /// Connects. Throws `.unreachable`, naming host and port, or `.loginRefused` if the server refuses user, password
+    /// or database.
     ///
     /// - Parameters:
-    ///   - timeout: the time limit for each host of the URL.
-    ///   - cutOff: ends each call early, this one included.
+    ///   - timeout: limit for each host in the URL.
+    ///   - cutOff: ends each call early, including this one.
     init(_ url: DatabaseURL, timeout: Duration, cutOff: CallDeadline = CallDeadline()) throws(QueueError) {
         let settings =
             [("client_encoding", "UTF8"), ("fallback_application_name", "larder")] + Self.lossSettings(timeout)
@@ -50,11 +50,11 @@ struct Session: ~Copyable {
 
     deinit { PQfinish(connection) }
 
-    /// Timeouts that end a connection to a host that no longer answers. The URL may override them.
+    /// Timeouts for hosts that no longer answer. The URL may override them.
     ///
-    /// `tcp_user_timeout` ends one whose data are not acknowledged, 4 s at most. It also ends an attempt to connect:
-    /// below the time limit of a host, so that libpq tries the next one. Probes (`keepalives_idle`) notice the loss of
-    /// a host that has acknowledged a statement and owes the answer.
+    /// `tcp_user_timeout`, at most 4 s, ends a connection whose data are not acknowledged. It also ends a connection
+    /// attempt before the host's time limit, so that libpq tries the next host. `keepalives_idle` detects the loss of a
+    /// host that acknowledged a statement but has not answered.
     private static func lossSettings(_ timeout: Duration) -> [(String, String)] {
         let limit = min(.seconds(4), timeout * 4 / 5)
         return [
@@ -63,7 +63,7 @@ struct Session: ~Copyable {
         ]
     }
 
-    /// Time limit of the second attempt, which reads the SQLSTATE of a refusal.
+    /// Time limit of the second attempt, which reads the SQLSTATE.
     private static let refusalLimit = Duration.seconds(2)
 
     /// The address and libpq's message.
@@ -76,9 +76,9 @@ struct Session: ~Copyable {
         return (place, lines.first.map(String.init) ?? "no reason given")
     }
 
-    /// False when the server has closed the connection; checked before a statement is sent.
+    /// False if the server has closed the connection; checked before a statement is sent.
     ///
-    /// While a session is idle, the server sends notices only, and a last message before it closes the connection.
+    /// An idle session receives only notices, and a last message before the server closes the connection.
     func isAlive() -> Bool {
         var descriptor = pollfd(fd: socketDescriptor, events: Int16(POLLIN), revents: 0)
         while poll(&descriptor, 1, 0) > 0 {
@@ -87,15 +87,13 @@ struct Session: ~Copyable {
         return PQstatus(connection) == CONNECTION_OK
     }
 
-    /// Its socket (`PQsocket`).
     var socketDescriptor: Int32 { PQsocket(connection) }
 
-    /// True when no transaction is open.
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
-    /// Runs one statement with parameters, which the server keeps from the second time on.
+    /// Runs one statement with parameters. The server prepares it at the second use.
     ///
-    /// Within a transaction the text is sent: behind a pooler the name may belong to another server session, and the
+    /// Within a transaction the text is sent: behind a pooler the name may not exist on the server session, and the
     /// error would abort the transaction.
     mutating func query(_ sql: String, _ parameters: [Parameter], timeout: Duration) throws(QueueError) -> Rows {
         let encoded = Parameters(parameters)
@@ -114,7 +112,7 @@ struct Session: ~Copyable {
         }
     }
 
-    /// Asks the server to keep a statement under a name (`PQsendPrepare`).
+    /// Prepares a statement (`PQsendPrepare`).
     mutating func prepare(
         _ sql: String, _ encoded: Parameters, as name: String, timeout: Duration
     ) throws(QueueError) {
@@ -131,12 +129,11 @@ struct Session: ~Copyable {
         return try finish(timeout: timeout)
     }
 
-    /// Hands a statement, by its text or its name, to libpq for sending. The corresponding C functions are
-    /// `PQsendQueryParams` and `PQsendQueryPrepared`.
+    /// Sends a statement by text or name (`PQsendQueryParams`, `PQsendQueryPrepared`).
     func dispatch(_ statement: String, _ encoded: Parameters, prepared: Bool) throws(QueueError) {
         let count = Int32(encoded.fields.count)
         let sent = encoded.bytes.withUnsafeBytes { buffer in
-            // An empty value needs an address too: a null pointer would be NULL.
+            // An empty value needs an address too: a null pointer means NULL.
             withUnsafePointer(to: CChar(0)) { empty in
                 let values = encoded.fields.map { field in
                     field.offset.map { offset in
@@ -154,7 +151,7 @@ struct Session: ~Copyable {
         guard sent == 1 else { throw lost() }
     }
 
-    /// Runs several statements without parameters, as one simple query (`PQsendQuery`); the answer of the last one.
+    /// Runs several statements without parameters as one simple query (`PQsendQuery`) and returns the last result.
     @discardableResult
     func run(script: String, timeout: Duration) throws(QueueError) -> Rows {
         guard PQsendQuery(connection, script) == 1 else { throw lost() }
@@ -165,7 +162,7 @@ struct Session: ~Copyable {
         QueueError(.connectionLost, String(cString: PQerrorMessage(connection)).firstLine)
     }
 
-    /// Sends what is left to send, then reads the answer.
+    /// Flushes, then reads the answer.
     private func finish(timeout: Duration) throws(QueueError) -> Rows {
         let deadline = ContinuousClock.now + timeout
         try flush(until: deadline)
@@ -174,7 +171,7 @@ struct Session: ~Copyable {
         return rows
     }
 
-    /// Sends what is left to send (`PQflush`).
+    /// Sends pending output (`PQflush`).
     func flush(until deadline: ContinuousClock.Instant) throws(QueueError) {
         var unsent = PQflush(connection)
         while unsent == 1 {
@@ -185,8 +182,7 @@ struct Session: ~Copyable {
         guard unsent == 0 else { throw lost() }
     }
 
-    /// Reads until the answer to one statement is complete, which may be an error. The last error, else the last
-    /// answer, counts.
+    /// Reads the complete answer to one statement. Returns the last error, else the last result.
     func answer(until deadline: ContinuousClock.Instant) throws(QueueError) -> Rows {
         var last: Rows?
         while let rows = try result(until: deadline) {
@@ -196,7 +192,7 @@ struct Session: ~Copyable {
         return rows
     }
 
-    /// The next part of an answer; nil at its end (`PQgetResult`).
+    /// The next result; nil at the end (`PQgetResult`).
     func result(until deadline: ContinuousClock.Instant) throws(QueueError) -> Rows? {
         while PQisBusy(connection) == 1 {
             try wait(for: Int16(POLLIN), until: deadline)
@@ -206,11 +202,11 @@ struct Session: ~Copyable {
         return Rows(owning: result)
     }
 
-    /// Waits for the socket; at the deadline, or the cut-off, asks the server to stop and throws `.timeout`; at an
-    /// interruption throws `.interrupted`.
+    /// Waits for the socket. At the deadline or cut-off it asks the server to stop and throws `.timeout`; at an
+    /// interruption it throws `.interrupted`.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(QueueError) {
         while true {
-            // Asked at least once: a process that stood still may find its answer there.
+            // Poll at least once: a suspended process may find its answer there.
             let left = interruption.deadline(cutOff.deadline(deadline)) - ContinuousClock.now
             var descriptor = pollfd(fd: socketDescriptor, events: events, revents: 0)
             let time = min(left, CallDeadline.interval)
@@ -218,8 +214,8 @@ struct Session: ~Copyable {
             if code > 0 { return }
             if code < 0 && errno != EINTR { throw lost() }
             guard left <= .zero else { continue }
-            // A cancelled statement could catch that and record it as its failure. One whose client is gone ends within
-            // two seconds, or takes effect.
+            // Do not cancel: the caller could record the cancellation as the statement's failure. Without its client
+            // the statement ends within two seconds, or takes effect.
             guard !interruption.isReached else {
                 throw QueueError(.interrupted, "a call for which leases wait took the connection to the database")
             }
@@ -231,19 +227,18 @@ struct Session: ~Copyable {
 
 /// The isolation level of a session's transactions.
 ///
-/// The queue's calls run under READ COMMITTED whatever the default of the database, the role or the server is: above it
-/// two workers that claim or complete at once would fail again and again. No setting of the session is changed, because
-/// behind a pooler the session also belongs to other programs.
+/// The queue needs READ COMMITTED, whatever the default of database, role or server: at higher levels, workers that
+/// claim or complete at once would fail again and again. Session settings stay unchanged, because behind a pooler other
+/// programs share the session.
 extension Session {
-    /// Reads the default level of the session's transactions.
     mutating func readDefaultLevel(timeout: Duration) throws(QueueError) {
         isReadCommitted = try run(script: "SHOW transaction_isolation", timeout: timeout).text(0, 0) == "read committed"
     }
 
-    /// Runs one statement as a transaction under READ COMMITTED, as `query` does.
+    /// Runs one statement in a READ COMMITTED transaction, as `query` does.
     ///
-    /// Where that is not the default, the statement is sent between BEGIN and COMMIT: two more round trips. Within a
-    /// transaction of the caller it runs at the level of that one.
+    /// If that is not the default level, it is sent between BEGIN and COMMIT: two more round trips. Within the caller's
+    /// transaction it runs at that transaction's level.
     mutating func queryReadCommitted(
         _ sql: String, _ parameters: [Parameter], timeout: Duration
     ) throws(QueueError) -> Rows {
@@ -253,7 +248,7 @@ extension Session {
         do throws(QueueError) {
             rows = try query(sql, parameters, timeout: timeout)
         } catch {
-            // The session of a broken or unfinished statement is closed by its owner.
+            // The owner closes sessions with a broken or unfinished statement.
             if !error.leavesStatement { _ = try? run(script: "ROLLBACK", timeout: timeout) }
             throw error
         }

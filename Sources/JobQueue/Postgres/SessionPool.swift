@@ -1,15 +1,15 @@
 private import Concurrency
 
-/// The sessions that the connections of one queue share, `limit` at most. They stay open.
+/// The sessions shared by one queue's connections, at most `limit`. They stay open.
 ///
-/// A connection uses a session for one call. When all are in use, it waits in turn, heartbeats first. Where there are
-/// two sessions or more, long calls leave one of them to the others. A call that has waited too long interrupts one
-/// that `CallKind.mayInterrupt` names, the longest under way: a heartbeat or urgent maintenance after `patience`,
-/// others after five times that. Waiting blocks the thread.
+/// A connection takes a session for one call. If all are in use it waits in turn, heartbeats first. With two or more
+/// sessions, long calls leave one to the others. A call that has waited too long interrupts the longest-running call
+/// that `CallKind.mayInterrupt` allows: a heartbeat or urgent maintenance after `patience`, others after five times
+/// that. Waiting blocks the thread.
 final class SessionPool: Sendable {
     /// A session with the call that uses it.
     ///
-    /// Protected by the pool: `session` by lending it to one connection at a time, the others by its lock.
+    /// Protected by the pool: it lends `session` to one connection at a time, and its lock protects the other fields.
     final class Entry: @unchecked Sendable {
         var session: Session
         fileprivate let interruption: CallDeadline
@@ -23,10 +23,9 @@ final class SessionPool: Sendable {
         }
     }
 
-    /// What `takeOpen` found.
     enum OpenSession {
         case taken(Entry)
-        /// Others use all of them.
+        /// All are in use.
         case inUse
         case none
     }
@@ -41,12 +40,12 @@ final class SessionPool: Sendable {
 
     private struct State: Sendable {
         let limit: Int
-        /// Those that are not in use, the one used last at the end.
+        /// Unused sessions; the last one was used last.
         var idle: [Entry] = []
         var lent: [Entry] = []
-        /// The calls that open a session.
+        /// Calls that are opening a session.
         var opening: [CallKind] = []
-        /// The calls that wait, the first one first.
+        /// Waiting calls in order.
         var waiting: [(ticket: UInt64, kind: CallKind)] = []
         var lastTicket: UInt64 = 0
 
@@ -58,7 +57,7 @@ final class SessionPool: Sendable {
 
         mutating func leave(_ ticket: UInt64) { waiting.removeAll { $0.ticket == ticket } }
 
-        /// What the holder of a ticket may do now; nil is to wait.
+        /// The ticket's next step; nil is to wait.
         mutating func turn(_ ticket: UInt64, onlyOpen: Bool) -> Turn? {
             if onlyOpen && idle.isEmpty && lent.isEmpty {
                 leave(ticket)
@@ -77,7 +76,7 @@ final class SessionPool: Sendable {
             return .use(entry)
         }
 
-        /// The kind of a waiting call for which a session is left after the calls before it have theirs.
+        /// The kind of a waiting call, if a session remains for it after the calls before it.
         private func turnKind(_ ticket: UInt64, onlyOpen: Bool) -> CallKind? {
             let used = lent.count + opening.count
             var left = onlyOpen ? idle.count : max(idle.count, limit - used)
@@ -94,8 +93,8 @@ final class SessionPool: Sendable {
             return nil
         }
 
-        /// Ends the call that blocks one of this kind, the longest under way and for at least `time`; its connection then
-        /// closes the session.
+        /// Interrupts the longest-running call that blocks this kind, if it has run for at least `time`; its connection
+        /// then closes the session.
         mutating func interrupt(for kind: CallKind, underWay time: Duration) {
             let now = ContinuousClock.now
             lent.filter { kind.mayInterrupt($0.kind) && !$0.interruption.isReached && now - $0.since >= time }
@@ -115,17 +114,17 @@ final class SessionPool: Sendable {
     /// A pool without sessions.
     ///
     /// - Parameters:
-    ///   - limit: how many sessions it has at most.
+    ///   - limit: maximum sessions.
     ///   - patience: how long a heartbeat waits before it interrupts another call.
     init(limit: Int, patience: Duration) {
         self.patience = patience
         state = ConditionLock(State(limit: limit))
     }
 
-    /// A session that is not in use, as soon as there is one; it may be broken. Nil: the caller is to open one.
+    /// Waits for an unused session, which may be broken. Nil: the caller must open one.
     ///
-    /// The caller calls `give` or `drop` afterwards, and `opened` or `failed` when it was to open one. Throws `.cancelled`
-    /// when the time of `end` itself is reached first; `wake` makes that noticed at once.
+    /// The caller then calls `give` or `drop`, and `opened` or `failed` if it had to open one. Throws `.cancelled` if
+    /// `end` is reached first; `wake` makes waiting calls check it.
     func take(_ kind: CallKind, _ end: CallDeadline? = nil) throws(QueueError) -> Entry? {
         var ticket: UInt64?
         func next(_ state: inout State) -> sending Turn? {
@@ -148,10 +147,10 @@ final class SessionPool: Sendable {
         }
     }
 
-    /// Makes waiting calls notice that they have ended.
+    /// Makes waiting calls check whether they have ended.
     func wake() { state.change(wakingAll: true) { _ in } }
 
-    /// A session that is open, at once or within `limit`. For a login that may not open another.
+    /// An open session, waiting up to `limit`. For a login that may not open another.
     func takeOpen(_ kind: CallKind, within limit: Duration) -> OpenSession {
         var ticket: UInt64?
         let turn = state.wait(atMost: limit) { state -> Turn? in
@@ -171,7 +170,7 @@ final class SessionPool: Sendable {
         }
     }
 
-    /// Adds a session that the caller has opened and uses.
+    /// Adds a session that the caller has opened and is using.
     func opened(_ session: consuming Session, _ kind: CallKind) -> Entry {
         let entry = Entry(session, kind: kind)
         state.change {
@@ -184,7 +183,7 @@ final class SessionPool: Sendable {
     /// No session could be opened.
     func failed(_ kind: CallKind) { state.change(wakingAll: true) { $0.endOpening(kind) } }
 
-    /// Returns a session that can be used again.
+    /// Returns a reusable session.
     func give(_ entry: Entry) {
         state.change(wakingAll: true) {
             $0.end(entry)
@@ -192,16 +191,14 @@ final class SessionPool: Sendable {
         }
     }
 
-    /// The caller closes a session that it has taken.
+    /// The caller closes the session that it took.
     func drop(_ entry: Entry) { state.change(wakingAll: true) { $0.end(entry) } }
 
-    /// Sessions that are open, in use or not.
+    /// Open sessions, used and unused.
     var count: Int { state.wait { $0.idle.count + $0.lent.count } }
 
-    /// Calls that wait for a session.
     var waiting: Int { state.wait { $0.waiting.count } }
 
-    /// Closes the sessions that are not in use.
     func closeIdle() {
         var closed: [Entry] = []
         state.change(wakingAll: true) {
@@ -212,14 +209,13 @@ final class SessionPool: Sendable {
     }
 }
 
-/// What a call to the database is for. It decides which calls wait for a session, and for which one.
+/// The purpose of a database call, which decides who waits for a session and whom it may interrupt.
 ///
-/// Of the calls of a worker only those that can be repeated are interrupted; a call of `other` may be the enqueue of a
-/// program that shares the queue.
+/// Only a worker's repeatable calls are interrupted; `other` may be an enqueue by a program that shares the queue.
 enum CallKind: Sendable {
-    /// Extends the leases of all jobs of a worker, or ends it.
+    /// Extends a worker's leases, or ends the worker.
     case heartbeat
-    /// Maintenance for which jobs wait, such as the rescue of a dead worker's jobs.
+    /// Maintenance that blocks jobs, such as rescuing a dead worker's jobs.
     case urgent
     case claim
     /// All other calls, such as completions.
@@ -227,7 +223,7 @@ enum CallKind: Sendable {
     /// Maintenance that may take long or wait for a lock.
     case long
 
-    /// Whether a call of this kind ends one of `kind` when it has waited too long for a session.
+    /// Whether a call of this kind may interrupt one of `kind` after waiting too long for a session.
     func mayInterrupt(_ kind: CallKind) -> Bool {
         switch self {
         case .heartbeat: kind == .long || kind == .claim || kind == .urgent

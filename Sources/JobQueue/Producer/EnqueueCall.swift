@@ -2,11 +2,10 @@ import Concurrency
 import FoundationEssentials
 
 extension Duration {
-    /// As an interval of Postgres.
     fileprivate var interval: String { "\(milliseconds) ms" }
 }
 
-/// The two calls that enqueue: one for URLs with the same settings, one for URLs with their own and for dry runs.
+/// The two enqueue calls: for URLs with shared settings, and for URLs with individual settings and dry runs.
 extension EnqueueRequest {
     var isPlain: Bool { !isDryRun && !settings.contains { $0 != Settings() } }
 
@@ -47,7 +46,7 @@ extension EnqueueRequest {
         }
     }
 
-    /// The settings of all URLs; `onFinished` is for a schedule.
+    /// Settings of all URLs; `onFinished` is for a schedule.
     func sharedJSON(onFinished: String? = nil) throws(QueueError) -> String {
         try Self.json(
             Call(
@@ -59,7 +58,7 @@ extension EnqueueRequest {
                 traceparent: traceparent))
     }
 
-    /// The settings of each single URL.
+    /// Settings of each URL.
     var ownJSON: [String?] {
         get throws(QueueError) {
             var own: [String?] = []
@@ -76,8 +75,8 @@ extension EnqueueRequest {
         }
     }
 
-    /// The JSON that `larder.enqueue_list` takes, by the names of its SQL. `context` is a text there, because JSON in
-    /// JSON would be another text.
+    /// The JSON argument of `larder.enqueue_list`, with its names. `context` is a text, because parsing could change
+    /// it.
     private struct Call: Encodable {
         var batch: String?
         var pipeline: String?
@@ -99,7 +98,6 @@ extension EnqueueRequest {
         var traceparent: String?
     }
 
-    /// A time in seconds since 1970, in ISO 8601.
     fileprivate static func time(_ seconds: Double) -> String {
         UTCTime(microseconds: Int64(clampingToMilliseconds: seconds) * 1_000).iso8601
     }
@@ -114,13 +112,13 @@ extension EnqueueRequest {
 }
 
 extension EnqueueRequest.Start {
-    /// The time in ISO 8601; nil unless it is `.at`.
+    /// ISO 8601; nil unless it is `.at`.
     fileprivate var time: String? {
         guard case .at(let seconds) = self else { return nil }
         return EnqueueRequest.time(seconds)
     }
 
-    /// The delay as an interval of Postgres; nil unless it is `.after`.
+    /// A Postgres interval; nil unless it is `.after`.
     fileprivate var delay: String? {
         guard case .after(let delay) = self else { return nil }
         return delay.interval

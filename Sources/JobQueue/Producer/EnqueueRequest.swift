@@ -4,7 +4,7 @@ public import ImageModel
 public struct EnqueueRequest: Sendable {
     /// When jobs may start, by the database's clock.
     public enum Start: Sendable, Equatable {
-        /// At once.
+        /// Immediately.
         case now
         /// After this time.
         case after(Duration)
@@ -12,20 +12,20 @@ public struct EnqueueRequest: Sendable {
         case at(secondsSince1970: Double)
     }
 
-    /// The handling of a URL whose job runs at the time of the call.
+    /// How to handle a URL whose job is running at the time of the call.
     public enum OnRunning: String, Sendable {
-        /// It ends with the running job.
+        /// The item ends with the running job.
         case join
-        /// It is loaded again after the running job, with the options of its own call.
+        /// The URL is loaded again after the running job, with this call's options.
         case again
     }
 
     /// The limit of URLs per call.
     public static let maxURLs = 10_000
 
-    /// The URLs. Bytes that are not UTF-8 are passed as U+FFFD, and such a URL is answered `invalid`.
+    /// The URLs. Non-UTF-8 bytes become U+FFFD, and such a URL is answered `invalid`.
     public var urls: [String]
-    /// The batch's name, opened if missing; nil is the default batch of the queue and day.
+    /// The batch's name, opened if missing; nil is the queue's default batch of the day.
     public var batch: String?
     /// The batch's id, used instead of `batch` when set.
     public var batchID: Int64?
@@ -45,30 +45,30 @@ public struct EnqueueRequest: Sendable {
     public var retryBase: Duration?
     /// The queue; `default` by default.
     public var queue = "default"
-    /// A URL that was stored within this time with this pipeline, context and options in the cache `cacheID` is
-    /// answered `fresh`; nil, the default, never answers so.
+    /// Answers `fresh` if the URL was stored within this time in the cache `cacheID` with this pipeline, context and
+    /// options; nil, the default, never does.
     public var freshFor: Duration?
-    /// The cache of `freshFor`, by the random id in its root; nil is the only one that workers fill.
+    /// The cache for `freshFor`, by the random id in its root; nil is the only cache that workers fill.
     public var cacheID: String?
-    /// Items that have not started by this time, in seconds since 1970, finish as cancelled; nil is no limit.
+    /// Items not started by this time, in seconds since 1970, finish as cancelled; nil is no limit.
     public var notAfter: Double?
-    /// Items that have not started this long after the call, or after the run of a schedule, finish as cancelled; nil is
-    /// no limit. Used when `notAfter` is nil.
+    /// Items not started within this time after the call, or after a schedule's run, finish as cancelled; nil is no
+    /// limit. Ignored if `notAfter` is set.
     public var validFor: Duration?
-    /// The handling of a URL whose job runs at the time of the call; `.join` by default.
+    /// How to handle a URL whose job is running; `.join` by default.
     public var onRunning = OnRunning.join
-    /// The span whose child the work is, as W3C Trace Context writes it, `00-TRACE-SPAN-FLAGS`; nil for none.
+    /// The parent span in W3C Trace Context format, `00-TRACE-SPAN-FLAGS`; nil for none.
     public var traceparent: String?
-    /// Per URL a JSON object of at most 4,096 bytes, or nil, which records and reports repeat; empty for none.
+    /// Per URL a JSON object of at most 4,096 bytes, or nil, repeated in records and reports; empty for none.
     public var metas: [String?] = []
-    /// Per URL what differs from this request; empty when nothing does. Each distinct value costs a call of the database.
+    /// Per URL the differences from this request; empty for none. Each distinct value costs a database call.
     public var settings: [Settings] = []
-    /// Answers the same and changes nothing, not even that a batch or `spec` is added.
+    /// Returns the same answers but changes nothing, not even adding a batch or `spec`.
     public var isDryRun = false
-    /// The definition of `pipeline` in a dry run or a schedule, when it may not be in the database yet.
+    /// The definition of `pipeline` in a dry run or schedule, if it may not be in the database yet.
     public var spec: String?
-    /// The list that the URLs are from, when it is enqueued in several calls that may be repeated, and how many of its
-    /// URLs came before this call.
+    /// The list that contains the URLs, if it is enqueued in several repeatable calls, and the number of its URLs
+    /// before this call.
     public var source: (name: String, from: Int)?
 
     /// Settings of one URL; nil and `.now` mean the request's value.
@@ -97,7 +97,7 @@ public struct EnqueueAnswer: Sendable {
     public enum Kind: String, Sendable {
         /// A new job.
         case inserted
-        /// A live job of the same URL and pipeline stands for this item too, also for a duplicate in the same call.
+        /// Joined to a live job with the same URL and pipeline, or a duplicate in the same call.
         case joined
         /// Stored within `freshFor`.
         case fresh

@@ -1,21 +1,19 @@
 private import Concurrency
 package import ImageModel
 
-/// Which jobs or failures are meant; a condition that is nil matches all.
+/// Conditions on jobs or failures; nil matches all.
 package struct JobFilter: Sendable {
-    /// A URL of their origin.
+    /// A URL of the origin.
     package var origin: String?
-    /// The form of their URL, in which `*` stands for any characters.
+    /// A URL pattern; `*` matches any characters.
     package var urlPattern: String?
-    /// The error of their last attempt.
+    /// The error of the last attempt.
     package var error: FailureCode?
-    /// The least time since a job was enqueued, or since a failure ended, by the database's clock.
+    /// Minimum time since the enqueue, or since a failure ended, by the database's clock.
     package var age: Duration?
 
-    /// No condition.
     package init() {}
 
-    /// Whether it has no condition.
     package var isEmpty: Bool { origin == nil && urlPattern == nil && error == nil && age == nil }
 
     /// `urlPattern` as a pattern of LIKE.
@@ -23,20 +21,20 @@ package struct JobFilter: Sendable {
         urlPattern?.replacing(/[\\%_]/) { "\\" + $0.output }.replacing("*", with: "%")
     }
 
-    /// Parameters 1 to 4 of a call: origin, pattern, domain and code.
+    /// Parameters 1 to 4: origin, pattern, domain and code.
     fileprivate var parameters: [Parameter] {
         [.text(origin), .text(likePattern), .text(error?.domain), .integer(error.map { Int64($0.code) })]
     }
 }
 
-/// Changes in portions, each of which is a transaction.
+/// Changes in portions, one transaction each.
 extension PostgresJobQueue.Producer {
-    /// Cancels live jobs of all batches, each as `cancel(job:)` does, and returns how many. Jobs that another transaction
-    /// has locked are left out.
+    /// Cancels live jobs of all batches, as `cancel(job:)` does, and returns how many. Skips jobs locked by other
+    /// transactions.
     ///
-    /// Throws `.invalidArgument` for an empty filter and for an origin that is none.
+    /// Throws `.invalidArgument` for an empty filter or an invalid origin.
     ///
-    /// - Parameter isDryRun: counts them and changes nothing.
+    /// - Parameter isDryRun: only counts them.
     package func cancel(_ filter: JobFilter, isDryRun: Bool = false) async throws(QueueError) -> Int {
         let before = try await time(before: filter.age)
         var (jobs, last): (Int, Int64?) = (0, 0)
@@ -55,9 +53,9 @@ extension PostgresJobQueue.Producer {
 
     /// Reopens failed items of a batch as new jobs, as `retryFailed(of:)` does, and returns how many.
     ///
-    /// Throws `.unknownBatch`, `.batchClosed` when it is cancelled, and `.invalidArgument` for an origin that is none.
+    /// Throws `.unknownBatch`, `.batchClosed` if it is cancelled, and `.invalidArgument` for an invalid origin.
     ///
-    /// - Parameter isDryRun: counts them and changes nothing.
+    /// - Parameter isDryRun: only counts them.
     package func retryFailed(
         _ filter: JobFilter, of batch: BatchReference, isDryRun: Bool = false
     ) async throws(QueueError) -> Int {
@@ -77,9 +75,9 @@ extension PostgresJobQueue.Producer {
 
     /// Reopens failed items of all batches as new jobs, as `retryFailed(of:)` does, and returns how many.
     ///
-    /// Throws `.invalidArgument` for an origin that is none.
+    /// Throws `.invalidArgument` for an invalid origin.
     ///
-    /// - Parameter isDryRun: counts them and changes nothing.
+    /// - Parameter isDryRun: only counts them.
     package func retryFailed(_ filter: JobFilter, isDryRun: Bool = false) async throws(QueueError) -> Int {
         let before = try await time(before: filter.age)
         var (items, last): (Int, Int64?) = (0, 0)
@@ -96,7 +94,7 @@ extension PostgresJobQueue.Producer {
         return items
     }
 
-    /// This long ago, by the database's clock, so that all portions have the same bound.
+    /// The time `age` ago by the database's clock, so that all portions have the same bound.
     private func time(before age: Duration?) async throws(QueueError) -> String? {
         guard let age else { return nil }
         return try await database.read(

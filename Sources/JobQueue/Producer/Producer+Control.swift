@@ -1,37 +1,37 @@
 public import ImageModel
 
-/// Each function may be repeated: what is done already is not done again.
+/// Every function may be repeated without further effect.
 extension PostgresJobQueue.Producer {
-    /// The most jobs that one call of `reprioritize(_:to:)` changes.
+    /// Maximum jobs changed by one call of `reprioritize(_:to:)`.
     public static let reprioritizePortion = 100_000
 
-    /// The most records that one call of `retryFailed(of:)` reopens; after as many, more may be left.
+    /// Maximum records reopened by one call of `retryFailed(of:)`; after that many, more may be left.
     public static let retryPortion = 10_000
 
-    /// Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002. Returns how many were open, 0
-    /// for a batch that is over.
+    /// Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002. Returns how many were open, 0 if
+    /// the batch is over.
     ///
-    /// A job ends only if no other batch has it; the next heartbeat informs the worker of a running one. Waits for
-    /// transactions that add to the batch. Throws `.unknownBatch`.
+    /// A job ends only if no other batch needs it; the next heartbeat tells its worker. Waits for transactions that add
+    /// to the batch. Throws `.unknownBatch`.
     @discardableResult
     public func cancel(_ batch: BatchReference) async throws(QueueError) -> Int {
         try await control("batch_cancel", batch)
     }
 
-    /// Pauses a batch: jobs that no other batch has are not claimed any more; running ones continue.
+    /// Pauses a batch: jobs that no other batch needs are no longer claimed; running jobs continue.
     ///
-    /// Throws `.unknownBatch`, and `.batchClosed` when it is cancelled or finished.
+    /// Throws `.unknownBatch`, and `.batchClosed` if it is cancelled or finished.
     public func pause(_ batch: BatchReference) async throws(QueueError) { try await control("batch_pause", batch) }
 
-    /// Resumes a paused batch: its jobs are ready again, in their old order.
+    /// Resumes a paused batch: its jobs are ready again in their old order.
     ///
-    /// Throws `.unknownBatch`, and `.batchClosed` when it is cancelled or finished.
+    /// Throws `.unknownBatch`, and `.batchClosed` if it is cancelled or finished.
     public func resume(_ batch: BatchReference) async throws(QueueError) { try await control("batch_resume", batch) }
 
-    /// Reopens failed items of a batch as new jobs, with unused attempts and RetryFailed, at most `retryPortion`
-    /// records a call; with an error only those that failed with it. Returns how many items.
+    /// Reopens failed items as new jobs with fresh attempts and RetryFailed, at most `retryPortion` records per call;
+    /// optionally only those with one error. Returns how many items.
     ///
-    /// Throws `.unknownBatch`, and `.batchClosed` when it is cancelled.
+    /// Throws `.unknownBatch`, and `.batchClosed` if it is cancelled.
     @discardableResult
     public func retryFailed(
         of batch: BatchReference, with error: FailureCode? = nil
@@ -42,8 +42,8 @@ extension PostgresJobQueue.Producer {
         ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
     }
 
-    /// Retries all failed items of a batch by repeated calls of `retryFailed(of:with:)`, at most as many items as had
-    /// failed at the start. Returns how many items.
+    /// Retries all failed items of a batch by repeated calls of `retryFailed(of:with:)`, at most as many as had failed
+    /// at the start. Returns how many.
     @discardableResult
     public func retryAllFailed(
         of batch: BatchReference, with error: FailureCode? = nil
@@ -57,8 +57,8 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// Discards the failures of a batch: they still count, but are neither listed in reports and the view
-    /// `larder.failed` nor retried. Returns how many items. One transaction per 10,000 records. Throws `.unknownBatch`.
+    /// Discards a batch's failures: they still count, but are not listed in reports or `larder.failed` and not retried.
+    /// Returns how many items. One transaction per 10,000 records. Throws `.unknownBatch`.
     @discardableResult
     public func discardFailed(of batch: BatchReference) async throws(QueueError) -> Int {
         var items = 0
@@ -69,10 +69,10 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// Sets the priority of a batch and its jobs, 0 (first) to 9 (last), at most `reprioritizePortion` jobs a call:
-    /// repeat until it returns 0. Jobs that another batch has are only raised. Returns how many jobs.
+    /// Sets the priority of a batch and its jobs, 0 (first) to 9 (last), at most `reprioritizePortion` jobs per call:
+    /// repeat until it returns 0. Jobs shared with another batch are only raised. Returns how many jobs.
     ///
-    /// Throws `.unknownBatch`, `.batchClosed` when it is cancelled or finished, and `.invalidArgument`.
+    /// Throws `.unknownBatch`, `.batchClosed` if it is cancelled or finished, and `.invalidArgument`.
     @discardableResult
     public func reprioritize(_ batch: BatchReference, to priority: Int) async throws(QueueError) -> Int {
         try await control("batch_reprioritize_portion", batch, ", \(priority)")
@@ -90,7 +90,7 @@ extension PostgresJobQueue.Producer {
 }
 
 extension PostgresJobQueue.Producer {
-    /// Cancels a job for every batch. Throws `.unknownJob`.
+    /// Cancels a job for all batches. Throws `.unknownJob`.
     @discardableResult
     public func cancel(job: Int64) async throws(QueueError) -> JobCancellation {
         try await database.ask("SELECT larder.cancel($1)", [.integer(job)]) { rows throws(QueueError) in
@@ -101,11 +101,11 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// Retries a job and returns its id: a scheduled one, or one suspended as crashed, is ready at once; a failed one
-    /// becomes a new job. A ready or running one does not change.
+    /// Retries a job and returns its id. A scheduled or crashed job is ready at once; a failed one becomes a new job; a
+    /// ready or running one does not change.
     ///
-    /// Throws `.unknownJob` for a job that is unknown, succeeded or was cancelled, and `.batchClosed` when its batch
-    /// was cancelled.
+    /// Throws `.unknownJob` if the job is unknown, succeeded or was cancelled, and `.batchClosed` if its batch was
+    /// cancelled.
     @discardableResult
     public func retry(job: Int64) async throws(QueueError) -> Int64 {
         try await database.ask("SELECT larder.retry($1)", [.integer(job)]) { rows throws(QueueError) in
@@ -114,9 +114,9 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// Discards the failure of a job. Returns how many items, 0 where it was retried or discarded before.
+    /// Discards a job's failure. Returns how many items, 0 if it was already retried or discarded.
     ///
-    /// Throws `.unknownJob` for a job that has not failed.
+    /// Throws `.unknownJob` if the job has not failed.
     @discardableResult
     public func discard(job: Int64) async throws(QueueError) -> Int {
         try await database.ask("SELECT larder.discard($1)", [.integer(job)]) { rows throws(QueueError) in

@@ -3,9 +3,9 @@ private import Concurrency
 extension PostgresJobQueue.Producer {
     /// Enqueues up to 10,000 URLs in one transaction; one answer per URL, in order.
     ///
-    /// Not repeated when the connection breaks (`.connectionLost`), because that might count every item twice. Throws
-    /// `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`, and `.sourceMoved`
-    /// when another number of URLs of `request.source` is enqueued than the request says.
+    /// Not repeated if the connection breaks (`.connectionLost`), because items could count twice. Throws
+    /// `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`, and `.sourceMoved` if
+    /// the number of enqueued URLs of `request.source` differs from the request's.
     public func enqueue(_ request: EnqueueRequest) async throws(QueueError) -> [EnqueueAnswer] {
         let count = request.urls.count
         guard count <= EnqueueRequest.maxURLs else {
@@ -29,8 +29,8 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// How many URLs of the list `source` are enqueued in a batch, and the first 8,192 characters of the last one; nil
-    /// before it is begun and after it has ended.
+    /// Enqueued URLs of the list `source` in a batch, and the first 8,192 characters of the last one; nil before the
+    /// list's start and after its end.
     public func sourceProgress(
         _ source: String, batch: Int64
     ) async throws(QueueError) -> (urls: Int, lastURL: String)? {
@@ -42,7 +42,7 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// Ends the list `source`: the same name given again is a new list.
+    /// Ends the list `source`; the same name then begins a new list.
     public func endSource(_ source: String, batch: Int64) async throws(QueueError) {
         try await database.ask("SELECT larder.batch_source_end($1, $2)", [.text(String(batch)), .text(source)]) {
             _ throws(QueueError) in
@@ -51,7 +51,7 @@ extension PostgresJobQueue.Producer {
 }
 
 extension EnqueueRequest.Start {
-    /// The expression for `at`; `parameter` is `milliseconds`.
+    /// The SQL expression for the start time; `parameter` is `milliseconds`.
     func sql(_ parameter: String) -> String {
         switch self {
         case .now, .after: "now() + \(parameter)::float8 * interval '1 ms'"
@@ -69,7 +69,7 @@ extension EnqueueRequest.Start {
 }
 
 extension Int64 {
-    /// Seconds as milliseconds, within the range of Postgres' timestamps.
+    /// Seconds as milliseconds, clamped to the range of Postgres' timestamps.
     init(clampingToMilliseconds seconds: Double) {
         let bound = 9.0e12  // 287,000 years
         self = seconds.isNaN ? 0 : Int64(Swift.max(-bound, Swift.min(bound, seconds)) * 1_000)

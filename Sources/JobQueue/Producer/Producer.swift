@@ -2,7 +2,7 @@ extension PostgresJobQueue {
     /// Enqueues URLs; opens, seals and controls batches.
     public var producer: Producer { Producer(database: self) }
 
-    /// The calls of a program that enqueues URLs and owns batches; its login needs the role `larder_producer`.
+    /// Calls for a program that enqueues URLs and owns batches. The login needs the role `larder_producer`.
     public struct Producer: Sendable {
         let database: PostgresJobQueue
     }
@@ -11,13 +11,12 @@ extension PostgresJobQueue {
 extension PostgresJobQueue.Producer {
     /// Changes a live job and returns its state; nil keeps a value.
     ///
-    /// Throws `.unknownJob` for a job that is unknown or completed, and `.invalidArgument`.
+    /// Throws `.unknownJob` if the job is unknown or completed, and `.invalidArgument`.
     ///
     /// - Parameters:
     ///   - job: its number.
     ///   - priority: 0 first … 9 last.
-    ///   - start: the time before which it does not run; a time that has passed makes it ready. No effect on a running
-    ///     or suspended job.
+    ///   - start: when it may run; a time in the past makes it ready. No effect on a running or suspended job.
     public func change(
         job: Int64, priority: Int? = nil, start: EnqueueRequest.Start? = nil
     ) async throws(QueueError) -> JobState {
@@ -33,13 +32,12 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// Opens a batch, or returns the open batch of that name; nil opens a new batch without a name. A name is not all
-    /// digits.
+    /// Opens a batch, or returns the open batch of that name; nil opens a new unnamed batch. A name is not all digits.
     ///
-    /// A name whose batch is finished or cancelled opens its next run. With `notify` the batch's id is sent on channel
-    /// `larder_batch` when it is finished. With `nextRun` also a name whose batch is sealed opens its next run; both runs
-    /// then have open items. Throws `.batchClosed` when the name belongs to a sealed batch with open
-    /// items, `.unknownPipeline`, `.unknownQueue`, `.invalidArgument`, and `.refused` for the batch of another role.
+    /// If the named batch is finished or cancelled, its next run is opened; with `nextRun` also if it is sealed, so
+    /// that both runs have open items. `notify` sends the batch's id on channel `larder_batch` when it finishes. Throws
+    /// `.batchClosed` if the named batch is sealed with open items, `.unknownPipeline`, `.unknownQueue`,
+    /// `.invalidArgument`, and `.refused` for the batch of another role.
     public func openBatch(
         name: String?, pipeline: String? = nil, priority: Int? = nil, queue: String = "default", notify: Bool = false,
         nextRun: Bool = false
@@ -54,24 +52,24 @@ extension PostgresJobQueue.Producer {
         }
     }
 
-    /// Closes a batch for more URLs, so that it finishes with its last open item. May be repeated.
+    /// Closes a batch for further URLs, so that it finishes with its last open item. May be repeated.
     ///
     /// Waits for transactions that still add to it. Throws `.unknownBatch`.
     public func seal(_ batch: BatchReference) async throws(QueueError) {
         try await database.ask("SELECT larder.batch_seal($1)", [.text(batch.text)]) { _ throws(QueueError) in }
     }
 
-    /// Sets the URL to which a worker posts the counts of a batch when it is finished; nil for none.
+    /// Sets the URL to which a worker posts a batch's counts when it is finished; nil for none.
     ///
-    /// Throws `.unknownBatch`, `.invalidArgument` for a text that is no http or https URL, `.locked`, and `.refused` for
-    /// the batch of another role.
+    /// Throws `.unknownBatch`, `.invalidArgument` unless it is an http or https URL, `.locked`, and `.refused` for the
+    /// batch of another role.
     public func setWebhook(of batch: BatchReference, to url: String?) async throws(QueueError) {
         try await database.ask("SELECT larder.batch_on_finished($1, $2)", [.text(batch.text), .text(url)]) {
             _ throws(QueueError) in
         }
     }
 
-    /// Notifies the listeners on channel `larder` that a queue has ready jobs.
+    /// Notifies listeners on channel `larder` that a queue has ready jobs.
     public func notify(queue: String = "default") async throws(QueueError) {
         try await database.ask("SELECT larder.notify($1)", [.text(queue)]) { _ throws(QueueError) in }
     }
@@ -79,18 +77,18 @@ extension PostgresJobQueue.Producer {
 
 /// One version of a pipeline.
 public struct PipelineVersion: Sendable {
-    /// The id that jobs have.
+    /// The id, as in `Job.pipeline`.
     public let id: Int
     /// The name.
     public let name: String
     /// The version, from 1.
     public let version: Int
-    /// The JSON text exactly as it was set: numbers keep their spelling.
+    /// The JSON text exactly as given: numbers keep their spelling.
     public let spec: String
 }
 
 extension PostgresJobQueue.Producer {
-    /// Adds a version of a pipeline, unless the newest one has the same text. Live jobs keep their version.
+    /// Adds a pipeline version unless the newest one has the same text. Live jobs keep their version.
     ///
     /// The text must be JSON (else `.refused`); its content is not checked.
     public func setPipeline(name: String, spec: String) async throws(QueueError) -> PipelineVersion {
@@ -103,7 +101,7 @@ extension PostgresJobQueue.Producer {
 }
 
 extension Rows {
-    /// A pipeline from the columns id, name, version, spec.
+    /// From the columns id, name, version, spec.
     func pipeline(_ row: Int) throws(QueueError) -> PipelineVersion {
         guard row < count, let id = integer(row, 0), let name = text(row, 1), let version = integer(row, 2),
             let spec = text(row, 3)

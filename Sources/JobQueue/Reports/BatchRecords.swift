@@ -1,4 +1,4 @@
-/// All records of a batch, read page by page.
+/// All records of a batch, read in pages.
 package struct BatchRecords: AsyncSequence, AsyncIteratorProtocol {
     private let queue: PostgresJobQueue
     private let batch: Int64
@@ -20,7 +20,7 @@ package struct BatchRecords: AsyncSequence, AsyncIteratorProtocol {
 }
 
 extension PostgresJobQueue {
-    /// The batch with this name, else the batch with this number.
+    /// The batch with this name, else with this number.
     ///
     /// - Throws: `.unknownBatch`.
     package func batch(called word: String) async throws(QueueError) -> BatchReference {
@@ -32,12 +32,11 @@ extension PostgresJobQueue {
         }
     }
 
-    /// The id of a batch given by name or number.
     package func id(ofBatch name: String) async throws -> Int64 {
         try await reports.progress(of: try await batch(called: name)).id
     }
 
-    /// The previous run of a named batch; nil when there is none, or it is past its retention.
+    /// The previous run of a named batch; nil if there is none or it has expired.
     package func previousRun(of progress: BatchProgress) async throws(QueueError) -> BatchProgress? {
         guard let name = progress.name, progress.run > 1 else { return nil }
         do throws(QueueError) {

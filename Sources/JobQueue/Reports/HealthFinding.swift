@@ -1,28 +1,25 @@
-/// A problem of the queue or its database, present or expected.
+/// A present or expected problem of the queue or its database.
 package struct HealthFinding: Sendable {
-    /// The severity of a finding.
     package enum Severity: String, Sendable {
         /// Jobs do not run, or the database will fail.
         case error
-        /// It becomes a problem if it lasts.
+        /// Becomes a problem if it lasts.
         case warning
-        /// For information.
         case info
     }
 
-    /// The severity.
     package let severity: Severity
-    /// The kind of finding; docs/operations.md lists them.
+    /// The kind; docs/operations.md lists them.
     package let what: String
     /// Where, since when and how much.
     package let detail: String
-    /// The name or number that the command of the hint takes; nil if it takes none.
+    /// The name or number for the hint's command; nil if it takes none.
     package let subject: String?
 
-    /// What to do about it; empty for a kind that a newer database finds.
+    /// The remedy; empty for an unknown kind from a newer database.
     package var hint: String { Self.hints[what, default: ""].replacing("%", with: subject ?? "") }
 
-    /// What to do about each kind of finding; % stands for the subject.
+    /// Remedies by kind; % is the subject.
     private static let hints = [
         "maintenance task fails": "correct what the error says; the task runs again when it is next due",
         "maintenance is late": "start a worker, or call larder.maintain() from cron; it may also wait for a lock",

@@ -1,21 +1,20 @@
-/// The limits of an origin over all workers and queues.
+/// An origin's limits over all workers and queues.
 package struct LimitedOrigin: Sendable {
-    /// Scheme, host and port in normal form, `https://example.com:443`.
     package let origin: String
-    /// The most jobs that run at once; nil without limit.
+    /// Jobs that run at once; nil without limit.
     package let maxRunning: Int?
-    /// The most jobs that are claimed per second; nil without limit.
+    /// Jobs claimed per second; nil without limit.
     package let maxRate: Double?
-    /// Jobs that run, with all workers.
+    /// Running jobs on all workers.
     package let running: Int
-    /// The limit for which no job can be claimed now; nil when the limits allow one.
+    /// The limit that prevents a claim now; nil if none does.
     package let reachedLimit: QueueStatus.Limit?
-    /// The time for which the last job was scheduled that had no place, in ISO 8601 and UTC; nil when it has passed.
+    /// When the last job without a slot will be tried again, ISO 8601 in UTC; nil if past.
     package let deferredUntil: String?
 }
 
 extension PostgresJobQueue.Reports {
-    /// The first 4,096 origins with limits, by name. For a login that may read views.
+    /// The first 4,096 origins with limits, by name. For logins that may read views.
     package func limitedOrigins() async throws(QueueError) -> [LimitedOrigin] {
         try await database.read(
             """
@@ -35,13 +34,13 @@ extension PostgresJobQueue.Reports {
 }
 
 extension PostgresJobQueue.Operations {
-    /// Sets both limits of the origin of a URL, over all workers and queues; without any the limits are removed.
+    /// Sets both limits of a URL's origin over all workers and queues; nil removes a limit.
     ///
-    /// Throws `.invalidArgument` when the text does not start with an origin.
+    /// Throws `.invalidArgument` if the text does not start with an origin.
     ///
     /// - Parameters:
-    ///   - maxRunning: the most jobs that run at once, at least 1; nil is no limit.
-    ///   - maxRate: the most jobs that are claimed per second, 0.001 to 1,000,000; nil is no limit.
+    ///   - maxRunning: jobs that run at once, at least 1.
+    ///   - maxRate: jobs claimed per second, 0.001 to 1,000,000.
     package func limitOrigin(_ origin: String, maxRunning: Int?, maxRate: Double?) async throws(QueueError) {
         try await database.ask(
             "SELECT larder.origin_limit($1, $2::int, $3::float8)",

@@ -26,7 +26,7 @@ extension PostgresJobQueue.Reports {
             progress: progress, failures: try await failures(of: progress.id), errors: errors, discarded: discarded)
     }
 
-    /// One page of the failures of a batch, without cancelled and discarded items.
+    /// One page of a batch's failures, without cancelled and discarded items.
     public func failures(
         of batch: Int64, after cursor: Int64 = .min, limit: Int = 1_000
     ) async throws(QueueError) -> [FailureRecord] {
@@ -40,7 +40,7 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// One page of everything that ended in a batch, with the files it stored.
+    /// One page of everything that ended in a batch, with the stored files.
     public func records(
         of batch: Int64, after cursor: Int64 = .min, limit: Int = 1_000
     ) async throws(QueueError) -> [StoredRecord] {
@@ -58,8 +58,8 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// Items without a job of the batch first, then jobs; each half is read by its index. Retried records are left out:
-    /// their items count with the later job.
+    /// Items without a job first, then jobs; each half is read through its index. Retried records are omitted: their
+    /// items count with the later job.
     private func page<Record: Sendable>(
         of batch: Int64, after cursor: Int64, limit: Int, _ condition: String,
         read: @Sendable (borrowing Rows, Int) throws(QueueError) -> Record
@@ -88,7 +88,7 @@ extension PostgresJobQueue.Reports {
 }
 
 extension Int64 {
-    /// The last item record of the page before this cursor; items have negative places.
+    /// The last item record of the previous page; items have negative positions.
     fileprivate var lastItem: Int64 { self < 0 ? self + Int64.max : Int64.max }
 }
 

@@ -1,20 +1,20 @@
 import FoundationEssentials
 
-/// What changed between two runs of a name: the URLs that both had, and that failed in one of them.
+/// Changes between two runs of a name, for URLs that both have.
 package struct RunComparison: Sendable, Decodable {
-    /// How many URLs failed that succeeded in the run before.
+    /// URLs that failed but succeeded in the previous run.
     package let newlyFailed: Int
-    /// The first of them, by URL, at most ten.
+    /// The first ten, by URL.
     package let newlyFailedURLs: [String]
-    /// How many URLs succeeded that failed in the run before.
+    /// URLs that succeeded but failed in the previous run.
     package let fixed: Int
-    /// The first of them, by URL, at most ten.
+    /// The first ten, by URL.
     package let fixedURLs: [String]
 }
 
 extension PostgresJobQueue.Reports {
-    /// The URLs that failed in one of two batches and succeeded in the other, of the newest `limit` records of each. A
-    /// URL with several records failed where one of them did; what was cancelled is left out.
+    /// URLs that failed in one of two batches and succeeded in the other, from the newest `limit` records of each. A
+    /// URL with several records failed if one of them did; cancelled records are omitted.
     package func comparison(
         of batch: Int64, with previous: Int64, limit: Int = 1_000_000
     ) async throws(QueueError) -> RunComparison {

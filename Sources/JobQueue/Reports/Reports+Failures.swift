@@ -1,35 +1,28 @@
 package import ImageModel
 
-/// Which failures of all batches are wanted. A condition that is nil or empty is none.
+/// Filters failures across batches. Nil and empty conditions match everything.
 package struct FailureFilter: Sendable {
-    /// The batch.
     package var batch: Int64?
-    /// The error.
     package var error: FailureCode?
-    /// A part of the origin, `cdn.example.com`.
+    /// A part of the origin, such as `cdn.example.com`.
     package var origin: String?
-    /// A part of the URL, in any case.
+    /// A part of the URL, case-insensitive.
     package var text: String?
 
-    /// Creates a filter; by default without a condition.
     package init(batch: Int64? = nil, error: FailureCode? = nil, origin: String? = nil, text: String? = nil) {
         (self.batch, self.error, self.origin, self.text) = (batch, error, origin, text)
     }
 }
 
-/// A failure of any batch that was neither retried nor discarded.
+/// A failure that was neither retried nor discarded.
 package struct FoundFailure: Sendable {
-    /// The job; nil for an item that ended without one of its batch, which only its batch can retry.
+    /// Nil for an item that ended without a job; only its batch can retry it.
     package let job: Int64?
-    /// Its batch: id, and name or nil.
     package let batch: Int64, batchName: String?
-    /// The URL as given.
     package let url: String
-    /// The error.
     package let error: FailureReason
-    /// The status of the response, for error 2001.
+    /// The HTTP status, for error 2001.
     package let httpStatus: Int?
-    /// Attempts made.
     package let attempts: Int
     /// ISO 8601 in UTC.
     package let finishedAt: String
@@ -39,18 +32,17 @@ package struct FoundFailure: Sendable {
 
 /// A page of failures, newest first.
 package struct FailurePage: Sendable {
-    /// The failures.
     package let failures: [FoundFailure]
-    /// Where the next page starts; nil at the end.
+    /// Start of the next page; nil at the end.
     package let next: Position?
 
-    /// A place in the failures of a filter.
+    /// A position in filtered failures.
     package struct Position: Sendable, Equatable {
         /// Microseconds since 1970.
         let time: Int64
         let number: Int64
 
-        /// As text, for programs that pass it on.
+        /// The form in URLs.
         package var text: String { "\(time).\(number)" }
 
         /// Before the newest failure.
@@ -58,7 +50,7 @@ package struct FailurePage: Sendable {
 
         init(time: Int64, number: Int64) { (self.time, self.number) = (time, number) }
 
-        /// A position whose `text` was passed on; nil for another text.
+        /// Parses `text`; nil if invalid.
         package init?(text: String) {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
             guard parts.count == 2, let time = parts[0], let number = parts[1] else { return nil }
@@ -68,13 +60,12 @@ package struct FailurePage: Sendable {
 }
 
 extension PostgresJobQueue.Reports {
-    /// The most failures that one page is searched in. A page may have fewer than it has room for, or none, before the
-    /// last one.
+    /// Failures read per page. A page may therefore be short or empty before the last one.
     private static let searched = 5_000
 
-    /// One page of failures of all batches, the newest first; of one batch, the newest jobs first.
+    /// One page of failures of all batches, newest first; of one batch, newest jobs first.
     ///
-    /// It reads an index of the failures from the position on, at most 5,000 of them.
+    /// Reads at most 5,000 entries of a failure index from the position on.
     package func failures(
         matching filter: FailureFilter, after position: FailurePage.Position = .start, limit: Int
     ) async throws(QueueError) -> FailurePage {
@@ -105,14 +96,14 @@ extension PostgresJobQueue.Reports {
                 let isMatch = rows.flag(row, 3) ?? false
                 guard found.count < limit else { continue }
                 if isMatch { found.append(rows.foundFailure(row)) }
-                // There may be more after a full page, and after the last one that was searched.
+                // There may be more after a full page, and after the read limit.
                 if found.count == limit || rows.integer(row, 4) == Int64(searched) { next = place }
             }
             return FailurePage(failures: found, next: next)
         }
     }
 
-    /// The errors of a batch by the number of items that failed with them, discarded ones included, most frequent first.
+    /// A batch's errors by number of failed items, including discarded ones, most frequent first.
     package func errors(of batch: Int64, limit: Int = 50) async throws(QueueError) -> [ErrorCount] {
         try await database.read(
             """

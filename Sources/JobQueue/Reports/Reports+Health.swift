@@ -1,27 +1,25 @@
-/// A number about the queues of the database, for monitoring.
+/// A measurement of the database's queues, for monitoring.
 package struct QueueGauge: Sendable {
-    /// What is measured; the comment of `larder.gauges_v1` lists the names and units.
+    /// The comment of `larder.gauges_v1` lists names and units.
     package let metric: String
-    /// The queue and the priority; nil for the whole database.
+    /// Nil for the whole database.
     package let queue: String?, priority: Int?
-    /// The reason of a hold, the task, or the severity of findings.
+    /// The reason of a pause, the task, or the severity of findings.
     package let reason: String?
-    /// The value.
     package let value: Double
 }
 
-/// A violated invariant, as `PostgresJobQueue.check()` finds it.
+/// A violated invariant found by `PostgresJobQueue.check()`.
 package struct BrokenInvariant: Sendable {
-    /// The invariant, as a sentence.
+    /// As a sentence.
     package let invariant: String
-    /// The id of the job or batch.
+    /// Job or batch id.
     package let subject: Int64?
-    /// What was found.
     package let detail: String
 }
 
 extension PostgresJobQueue.Reports {
-    /// Numbers for monitoring, from `larder.gauges_v1`: a bounded query. Never waits for an unreachable database.
+    /// Measurements from `larder.gauges_v1`, a bounded query. Never waits for an unreachable database.
     package func gauges() async throws(QueueError) -> [QueueGauge] {
         try await database.read("SELECT metric, queue, priority, reason, value FROM larder.gauges_v1()", maxWait: .zero)
         {
@@ -35,7 +33,7 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// The findings of the view `larder.health`, worst first; none: healthy. Counts no jobs.
+    /// The findings of `larder.health`, worst first; empty if healthy. Counts no jobs.
     package func health() async throws(QueueError) -> [HealthFinding] {
         try await database.read("SELECT severity, what, detail, subject FROM larder.health") {
             rows throws(QueueError) in
@@ -53,7 +51,7 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// Verifies the invariants of the queue in one snapshot; no rows: all hold. Reads everything; at most 1,000 rows.
+    /// Checks the queue's invariants in one snapshot; empty if all hold. Reads everything; at most 1,000 rows.
     package func check() async throws(QueueError) -> [BrokenInvariant] {
         try await database.read("SELECT invariant, subject, detail FROM larder.check() LIMIT 1000") {
             rows throws(QueueError) in

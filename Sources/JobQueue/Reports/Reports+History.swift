@@ -1,47 +1,42 @@
-/// What the queues did in one slot of time, in items of all batches.
+/// Items of all batches in one time slot.
 package struct HistorySlot: Sendable {
-    /// When it starts: ISO 8601 in UTC.
+    /// Start of the slot, ISO 8601 in UTC.
     package let at: String
-    /// Items.
     package let enqueued: Int, succeeded: Int, failed: Int, cancelled: Int
-    /// Body bytes received.
     package let bytesIn: Int
-    /// The open items at its end.
+    /// Open items at its end.
     package let open: Int
 }
 
-/// The key figures of all queues.
+/// Key figures of all queues.
 package struct QueueOverview: Sendable {
-    /// Items that are not finished, and jobs that run.
+    /// Unfinished items, and running jobs.
     package let open: Int, running: Int
-    /// Workers that are live.
     package let liveWorkers: Int
-    /// Items that ended per second, in this minute and the one before.
+    /// Items ended per second, in this and the previous minute.
     package let rate: Double
     /// Items of the last 24 hours.
     package let succeededInDay: Int, failedInDay: Int
 }
 
-/// What an origin answered lately.
+/// Recent activity of one origin.
 package struct OriginActivity: Sendable {
-    /// Scheme, host and port.
     package let origin: String
-    /// Jobs that ended, and how many of them failed.
+    /// Ended jobs, and how many of them failed.
     package let jobs: Int, failed: Int
-    /// Jobs that ended per minute, from the first of them until now.
+    /// Ended jobs per minute, from the first one until now.
     package let perMinute: Double
-    /// The median time of a download in ms; nil without one.
+    /// Median download time in ms; nil without one.
     package let fetchMs: Int?
-    /// Body bytes received.
     package let bytesIn: Int
-    /// The most frequent error; nil without one.
+    /// The most frequent error.
     package let error: ErrorCount?
 }
 
 extension PostgresJobQueue.Reports {
-    /// The last `minutes` in slots of `slot` minutes, oldest first; slots without any row of counts included.
+    /// The last `minutes` in slots of `slot` minutes, oldest first, including empty slots.
     ///
-    /// The depth is the present one less what changed since, from the counts per minute. At most `minutes` rows are read.
+    /// Computes the depth backwards from the present, by the counts per minute. Reads at most `minutes` rows.
     package func history(minutes: Int, slot: Int) async throws(QueueError) -> [HistorySlot] {
         try await database.read(
             """
@@ -71,7 +66,7 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// The key figures. It reads the rows of the queues and of the counts per minute of a day.
+    /// Reads the queues' rows and one day of counts per minute.
     package func overview() async throws(QueueError) -> QueueOverview {
         try await database.read(
             """
@@ -93,7 +88,7 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// The origins of the jobs that ended within an hour, among the newest `limit` jobs that ended; the busiest 100.
+    /// Origins of the newest `limit` ended jobs within the last hour; the busiest 100.
     package func originActivity(limit: Int = 5_000) async throws(QueueError) -> [OriginActivity] {
         try await database.read(
             """
@@ -121,7 +116,7 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// What live workers do now: of at most 100 workers the eight jobs that each holds longest.
+    /// The eight longest-running jobs of each live worker, for at most 100 workers.
     package func workersJobs() async throws(QueueError) -> [RunningJob] {
         try await running(
             """
@@ -133,6 +128,6 @@ extension PostgresJobQueue.Reports {
 }
 
 extension Rows {
-    /// A whole number; 0 for NULL.
+    /// 0 for NULL.
     fileprivate func count(_ row: Int, _ column: Int) -> Int { Int(integer(row, column) ?? 0) }
 }

@@ -1,35 +1,31 @@
-/// A file that a job of a batch stored.
+/// A file stored by a job of a batch.
 package struct BatchImage: Sendable {
-    /// The job.
     package let job: Int64
-    /// Its URL.
     package let url: String
-    /// The variant's name; nil for the original.
+    /// Nil for the original.
     package let variant: String?
     /// SDWebImage's cache key.
     package let key: String
-    /// `jpeg`, `png`, `gif`, `webp`, …; nil when unknown.
+    /// `jpeg`, `png`, `gif`, `webp`, …; nil if unknown.
     package let format: String?
-    /// In pixels; nil when unknown.
+    /// In pixels; nil if unknown.
     package let width, height: Int?
-    /// The file's size; nil when unknown.
+    /// Nil if unknown.
     package let bytes: Int?
 }
 
-/// A page of the files of a batch, newest jobs first.
+/// A page of a batch's files, newest jobs first.
 package struct ImagePage: Sendable {
-    /// The files.
     package let images: [BatchImage]
-    /// Before which job the next page starts; nil at the end.
+    /// The next page starts before this job; nil at the end.
     package let next: Int64?
 }
 
 extension PostgresJobQueue.Reports {
-    /// The most jobs that one page of images is searched in. A page may have fewer jobs than it has room for, or none,
-    /// before the last one.
+    /// Jobs read per page. A page may therefore have fewer jobs, or none, before the last one.
     private static let searchedJobs: Int64 = 1_000
 
-    /// The files of a batch's newest jobs before one, at most of `limit` jobs that succeeded, by job from the newest on.
+    /// The files of a batch's newest succeeded jobs before a given job, of at most `limit` jobs, newest first.
     package func images(of batch: Int64, before job: Int64 = .max, limit: Int) async throws(QueueError) -> ImagePage {
         try await database.read(
             """
@@ -52,13 +48,13 @@ extension PostgresJobQueue.Reports {
                 last = place
                 if !rows.isNull(row, 3) { images.append(rows.image(row)) }
             }
-            // There may be more after a full page, and after the last job that was looked at.
+            // There may be more after a full page, and after the read limit.
             let isLast = jobs < limit && last?.place != Self.searchedJobs
             return ImagePage(images: images, next: isLast ? nil : last?.job)
         }
     }
 
-    /// The file of a job: of a variant, or the original for nil; nil where there is none.
+    /// The file of a job's variant, or of the original for nil; nil if there is none.
     package func image(
         of batch: BatchReference, job: Int64, variant: String?
     ) async throws(QueueError) -> BatchImage? {

@@ -1,5 +1,5 @@
 extension PostgresJobQueue.Reports {
-    /// The status of a live job, or of a completed one while history is kept. Throws `.unknownJob`.
+    /// The status of a live job, or of a completed one while its history is kept. Throws `.unknownJob`.
     public func status(ofJob job: Int64) async throws(QueueError) -> JobStatus {
         try await database.read(
             """
@@ -26,14 +26,14 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// Columns as ISO 8601 in UTC, whatever the session's settings.
+    /// ISO 8601 in UTC, whatever the session's settings.
     private static func times(_ columns: String...) -> String {
         columns.map { #"to_char(\#($0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"# }.joined(separator: ", ")
     }
 }
 
 extension Rows {
-    /// The row of `PostgresJobQueue.status(ofJob:)`.
+    /// From the row of `PostgresJobQueue.status(ofJob:)`.
     fileprivate func jobStatus() throws(QueueError) -> JobStatus {
         guard count == 1, let id = integer(0, 0), let batch = integer(0, 3),
             let state = text(0, 1).flatMap(JobState.init(rawValue:))
@@ -50,7 +50,7 @@ extension Rows {
             createdAt: text(0, 21) ?? "", claimedAt: text(0, 22), finishedAt: text(0, 23), cancelledAt: text(0, 24))
     }
 
-    /// A row of `PostgresJobQueue.attempts(ofJob:)`.
+    /// From a row of `PostgresJobQueue.attempts(ofJob:)`.
     fileprivate func attempt(_ row: Int) -> JobAttempt {
         JobAttempt(
             number: whole(row, 0) ?? 0, outcome: text(row, 1) ?? "", worker: integer(row, 2),

@@ -1,35 +1,32 @@
 package import ImageModel
 
-/// An origin that is held: no worker sends it requests.
+/// A paused origin: no worker sends it requests.
 package struct HeldOrigin: Sendable, Equatable {
-    /// Why an origin is held.
     package enum Reason: String, Sendable {
-        /// The origin sent a `Retry-After`.
+        /// The origin sent `Retry-After`.
         case retryAfter = "retry-after"
-        /// Too many failures in a row.
+        /// Too many consecutive failures.
         case breaker
         /// A call of `larder.origin_hold`.
         case `operator`
     }
 
-    /// Scheme, host and port in normal form, `https://example.com:443`.
     package let origin: String
-    /// Why it is held.
     package let reason: Reason
-    /// Since when: ISO 8601 in UTC; nil in what workers read.
+    /// ISO 8601 in UTC; nil in what workers read.
     package let since: String?
-    /// The time since then; zero in what workers read.
+    /// Zero in what workers read.
     package let age: Duration
-    /// Time left, by the clock of the database; zero or negative when the probe of a breaker is due.
+    /// Time left by the database's clock; zero or negative if a breaker's probe is due.
     package let remaining: Duration
     /// The failure that opened the breaker; its message is empty.
     package let failure: FailureReason?
-    /// The HTTP status of that failure, if it had one.
+    /// The failure's HTTP status, if any.
     package let httpStatus: Int?
 }
 
 extension PostgresJobQueue.Reports {
-    /// The held origins, at most 4,096, the longest first. For a login that may read views.
+    /// Paused origins, at most 4,096, longest pause first. For logins that may read views.
     package func heldOrigins() async throws(QueueError) -> [HeldOrigin] {
         try await database.read(
             """
@@ -43,7 +40,7 @@ extension PostgresJobQueue.Reports {
 }
 
 extension Rows {
-    /// The rows of `larder.held_origin` and `larder.origin_holds_v1`.
+    /// From `larder.held_origin` and `larder.origin_holds_v1`.
     func heldOrigins() -> [HeldOrigin] {
         (0..<count).compactMap { row in
             guard let origin = text(row, 0), let reason = text(row, 1).flatMap({ HeldOrigin.Reason(rawValue: $0) })

@@ -22,16 +22,14 @@ extension PostgresJobQueue.Reports {
     }
 }
 
-/// A variant of a pipeline version whose files may be made by another recipe than the wanted one.
+/// A variant of a pipeline version, with the recipe that its files should have.
 package struct WantedRecipe: Sendable, Hashable {
-    /// The id of the pipeline version.
+    /// The pipeline version's id.
     package let pipeline: Int
-    /// The variant's name there.
     package let variant: String
-    /// The recipe that its key is to have now; `Variant.recipe`.
+    /// The current `Variant.recipe` of its key.
     package let recipe: String
 
-    /// Names a variant and the recipe.
     package init(pipeline: Int, variant: String, recipe: String) {
         self.pipeline = pipeline
         self.variant = variant
@@ -40,7 +38,7 @@ package struct WantedRecipe: Sendable, Hashable {
 }
 
 extension PostgresJobQueue.Reports {
-    /// The versions of pipelines that were added last, at most `limit`.
+    /// The newest pipeline versions, at most `limit`.
     package func recentPipelines(limit: Int = 1_000) async throws(QueueError) -> [PipelineVersion] {
         try await database.read(
             "SELECT pipeline_id, name, version, spec FROM larder.pipeline ORDER BY pipeline_id DESC LIMIT $1",
@@ -52,9 +50,9 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// How many stored variants were made by another recipe than the wanted one, by the records.
+    /// Stored variants made by another recipe than the wanted one, according to the records.
     ///
-    /// - Parameter urls: of the images, at most 10,000; nil for the URLs of every record.
+    /// - Parameter urls: at most 10,000 image URLs; nil for all records.
     package func differingVariants(_ wanted: [WantedRecipe], of urls: [String]?) async throws(QueueError) -> Int {
         guard !wanted.isEmpty else { return 0 }
         return try await database.read(

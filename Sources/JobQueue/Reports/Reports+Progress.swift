@@ -1,19 +1,19 @@
 import FoundationEssentials
 
 extension PostgresJobQueue.Reports {
-    /// The counts; times in microseconds since 1970, which are cheaper than text.
+    /// Columns of the counts. Times are microseconds since 1970, cheaper than text.
     private static let counts =
         """
         batch_id, batch, state, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined, retries, downloads, \
         variants, bytes_in, bytes_out, (date_part('epoch', created_at) * 1e6::float8)::bigint, \
         (date_part('epoch', finished_at) * 1e6::float8)::bigint, run
         """
-    /// The other columns; those from `p50_ms` to `top_errors` cost a query per batch.
+    /// The other columns. Those from `p50_ms` to `top_errors` cost a query per batch.
     private static let details =
         ", rate, (seconds * 1000::numeric)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors, "
         + "(date_part('epoch', paused_at) * 1e6::float8)::bigint, paused_by"
 
-    /// The progress of a batch; by default with rate, quantiles and errors. Throws `.unknownBatch`.
+    /// A batch's progress; by default with rate, quantiles and errors. Throws `.unknownBatch`.
     public func progress(of batch: BatchReference, isDetailed: Bool = true) async throws(QueueError) -> BatchProgress {
         let (wanted, parameter) =
             switch batch {
@@ -30,12 +30,12 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// The progress of the newest batches, newest first; by default with rate, quantiles and errors.
+    /// Progress of the newest batches, newest first; by default with rate, quantiles and errors.
     public func progress(limit: Int = 100, isDetailed: Bool = true) async throws(QueueError) -> [BatchProgress] {
-        // The limit is part of the text: for a parameter the generic plan expects a tenth of all batches, and looks up
-        // ten thousand of them one by one.
+        // A literal limit: with a parameter the generic plan expects a tenth of all batches and looks up ten thousand
+        // of them one by one.
         let newest = "FROM larder.progress ORDER BY batch_id DESC LIMIT \(max(0, limit))"
-        // The columns of the view that cost a query per batch come from one function for all.
+        // One function computes for all batches the columns that the view computes with a query per batch.
         let detailed = """
             WITH newest AS MATERIALIZED (
                 SELECT batch_id, batch, state, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined,
@@ -57,12 +57,12 @@ extension PostgresJobQueue.Reports {
 }
 
 extension PostgresJobQueue.Reports {
-    /// The remaining work of a batch, in any queue, or of a queue when `batch` is nil.
+    /// The remaining work of a batch in any queue, or of a queue if `batch` is nil.
     ///
-    /// For a queue it probes a few indexes; for a batch it reads the live jobs of the batch, so check `progress(of:)`
-    /// first. Throws `.unknownQueue` or `.unknownBatch`.
+    /// For a queue it probes a few indexes; for a batch it reads the batch's live jobs, so check `progress(of:)` first.
+    /// Throws `.unknownQueue` or `.unknownBatch`.
     ///
-    /// - Parameter counted: whether the scheduled jobs are counted; false by default.
+    /// - Parameter counted: whether to count the scheduled jobs; false by default.
     package func remaining(
         of batch: Int64? = nil, queue: String = "default", counted: Bool = false
     ) async throws(QueueError) -> Remaining {
@@ -79,9 +79,9 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// Whether a queue is paused while it has ready jobs, which `remaining` does not report.
+    /// Whether a queue is paused and has ready jobs, which `remaining` does not report.
     ///
-    /// Throws `.refused` to a login that may not read the view `larder.queue`.
+    /// Throws `.refused` if the login may not read the view `larder.queue`.
     package func isHeld(queue: String) async throws(QueueError) -> Bool {
         try await database.read(
             "SELECT 1 FROM larder.queue WHERE queue = $1 AND paused_at IS NOT NULL AND has_ready", [.text(queue)]
@@ -90,7 +90,7 @@ extension PostgresJobQueue.Reports {
 }
 
 extension Rows {
-    /// A row of `PostgresJobQueue.counts` and, if `isDetailed`, `details`.
+    /// From a row of `PostgresJobQueue.counts` and, if `isDetailed`, `details`.
     fileprivate func progress(_ row: Int, isDetailed: Bool) throws(QueueError) -> BatchProgress {
         guard let id = integer(row, 0), let state = text(row, 2).flatMap(BatchProgress.State.init(rawValue:)) else {
             throw QueueError(.unexpectedAnswer, "a batch in state \(text(row, 2) ?? "none")")

@@ -1,6 +1,6 @@
-/// The state of a queue, as the view `larder.queue` shows it.
+/// A queue, as in the view `larder.queue`.
 package struct QueueStatus: Sendable {
-    /// A limit of a queue over all workers.
+    /// A limit over all workers.
     package enum Limit: String, Sendable {
         /// Jobs that run at once.
         case maxRunning = "max_running"
@@ -8,36 +8,33 @@ package struct QueueStatus: Sendable {
         case maxRate = "max_rate"
     }
 
-    /// The name.
     package let name: String
-    /// Whether an operator has paused it.
     package let isPaused: Bool
-    /// Whether a job is ready.
     package let hasReady: Bool
-    /// Jobs that run, with all workers.
+    /// Running jobs on all workers.
     package let running: Int
-    /// The most jobs that run at once; nil without limit.
+    /// Jobs that run at once; nil without limit.
     package let maxRunning: Int?
-    /// The most jobs that are claimed per second; nil without limit.
+    /// Jobs claimed per second; nil without limit.
     package let maxRate: Double?
-    /// The limit for which no job can be claimed now; nil when the limits allow one.
+    /// The limit that prevents a claim now; nil if none does.
     package let reachedLimit: Limit?
-    /// Items of its batches that are not finished.
+    /// Unfinished items of its batches.
     package let openItems: Int
-    /// Live workers of all queues, because a worker may claim from any.
+    /// Live workers of all queues, since a worker may claim from any.
     package let liveWorkers: Int
     /// Whether the newest jobs of a priority are claimed first.
     package let isNewestFirst: Bool
-    /// Every Nth claim starts with one of the lower priorities; 0 never.
+    /// Every Nth claim starts with a lower priority; 0 never.
     package let lowPriorityEvery: Int
     /// How long a worker may hold a job.
     package let jobTimeout: Duration
-    /// After how long its finished batches are deleted; nil is as long as `keep_history` of the settings.
+    /// How long finished batches are kept; nil uses the setting `keep_history`.
     package let keepHistory: Duration?
 }
 
 extension PostgresJobQueue.Reports {
-    /// The queues, by name. For a login that may read views.
+    /// Queues by name. For logins that may read views.
     package func queues() async throws(QueueError) -> [QueueStatus] {
         try await database.read(
             """

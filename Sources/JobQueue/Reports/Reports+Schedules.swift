@@ -1,33 +1,32 @@
-/// A list or a query that workers enqueue by the clock, as the view `larder.schedule` shows it.
+/// A list or query that workers enqueue at set times, as in the view `larder.schedule`.
 package struct Schedule: Sendable {
-    /// Its name, and the name of its batches.
+    /// Also the name of its batches.
     package let name: String
-    /// The cron expression: minute, hour, day, month and weekday.
+    /// Minute, hour, day, month and weekday.
     package let cron: String
-    /// The time zone of the expression, such as `Europe/Berlin`.
+    /// The expression's time zone, such as `Europe/Berlin`.
     package let timeZone: String
-    /// The SELECT that yields the URLs; nil for a list.
+    /// The SELECT for the URLs; nil for a list.
     package let query: String?
-    /// How many URLs the list has; nil for a query.
+    /// Number of listed URLs; nil for a query.
     package let urls: Int?
-    /// The role that set it; its batches belong to that role.
+    /// The role that set it and owns its batches.
     package let owner: String
-    /// Whether an operator has paused it.
     package let isPaused: Bool
-    /// When it is next due, nil until a worker has computed it, and when it was last run; in ISO 8601 and UTC.
+    /// ISO 8601 in UTC. `nextAt` is nil until a worker has computed it.
     package let nextAt, lastAt: String?
-    /// The id of the last batch and how many URLs it got.
+    /// The last batch's id and number of URLs.
     package let lastBatch, lastURLs: Int64?
-    /// Why the last run enqueued nothing; nil when it did.
+    /// Why the last run enqueued nothing; nil if it did.
     package let lastError: String?
-    /// Runs that did not happen, because no worker was there or the batch before was not finished.
+    /// Skipped runs: no worker was there or the previous batch was unfinished.
     package let missed: Int64
-    /// The id of the unfinished batch after whose end the run that is due since `nextAt` is made; nil when none waits.
+    /// The unfinished batch that delays the run due at `nextAt`; nil if none does.
     package let waitingFor: Int64?
 }
 
 extension PostgresJobQueue.Reports {
-    /// The schedules, by name. For a login that may read views.
+    /// Schedules by name. For logins that may read views.
     package func schedules() async throws(QueueError) -> [Schedule] {
         try await database.read(
             """
@@ -50,7 +49,7 @@ extension PostgresJobQueue.Reports {
 }
 
 extension Rows {
-    /// A time that was read as microseconds since 1970, in ISO 8601.
+    /// Microseconds since 1970 as ISO 8601.
     fileprivate func time(_ row: Int, _ column: Int) -> String? {
         number(row, column).map { UTCTime(microseconds: Int64($0)).iso8601 }
     }

@@ -2,14 +2,13 @@ import Concurrency
 import FoundationEssentials
 
 extension PostgresJobQueue.Reports {
-    /// The statistics of batches from their newest `limit` jobs. It reads each of these records once.
+    /// Statistics of batches from their newest `limit` jobs. Reads each record once.
     package func statistics(of batches: [Int64], limit: Int = 1_000_000) async throws(QueueError) -> BatchStatistics {
         try await statistics(Self.statistics, [.integers(batches), .integer(Int64(max(0, limit)))])
     }
 
-    /// The newest `jobs` completed jobs of a batch, those retried since included, and the parts of its statistics that
-    /// come from them, and from as many failed items without a job. Variants come from the newest `files` jobs. It
-    /// costs the same for any size of the batch.
+    /// The statistics that come from a batch's newest `jobs` completed jobs, including retried ones, and as many failed
+    /// items without a job. Variants come from the newest `files` jobs. The cost does not depend on the batch's size.
     package func sample(of batch: Int64, jobs: Int, files: Int) async throws(QueueError) -> BatchStatistics {
         try await statistics(Self.sample, [.integer(batch), .integer(Int64(jobs)), .integer(Int64(files))])
     }
@@ -24,8 +23,8 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// Aggregates of `job` (records of jobs), `failure` (failures, of items without a job, too) and `file` (the files of
-    /// jobs). `span`: when the first job ended, and the length of a slot: the first round number with at most 61 slots.
+    /// Aggregates of `job` (job records), `failure` (failures, including items without a job) and `file` (jobs' files).
+    /// `span`: when the first job ended, and the slot length: the first round number that gives at most 61 slots.
     private static let parts =
         """
         span AS (
@@ -85,14 +84,14 @@ extension PostgresJobQueue.Reports {
             WHERE place <= 5)
         """
 
-    /// The ms in which a job waited.
+    /// A job's total waiting time in ms.
     private static let waits =
         """
         (coalesce(j.wait_ms, 0) + coalesce(j.dns_ms, 0) + coalesce(j.connection_wait_ms, 0)
             + coalesce(j.transcoder_wait_ms, 0))
         """
 
-    /// Members of the answer, from `parts`.
+    /// Members of the result, from `parts`.
     private static let members =
         """
         'startedAt', (SELECT to_char(start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM span),
@@ -116,7 +115,7 @@ extension PostgresJobQueue.Reports {
                     AND o.http_status IS NOT DISTINCT FROM c.http_status))), '[]') FROM cause c)
         """
 
-    /// Functions read the records, so this statement is planned without the partitions of history.
+    /// Reads the records through functions, so that it is planned without the history's partitions.
     private static let sample =
         """
         WITH newest AS MATERIALIZED (SELECT * FROM larder.batch_jobs($1, $2::int)),
@@ -133,8 +132,7 @@ extension PostgresJobQueue.Reports {
             'blockCount', 0, 'blocks', '[]'::json, 'options', '[]'::json, 'workers', '[]'::json, 'pipelines', '[]'::json)
         """
 
-    /// The records of jobs are read into `job` once; each part aggregates them. Failures of items without a job are
-    /// read, too.
+    /// Reads the job records into `job` once, and the failures of items without a job; each part aggregates them.
     private static let statistics =
         """
         WITH job AS MATERIALIZED (
@@ -189,7 +187,7 @@ extension PostgresJobQueue.Reports {
                 'name', name, 'version', version, 'spec', spec::text)), '[]') FROM pipeline))
         """
 
-    /// The newest batches that were opened within the last `age`, oldest first, at most `limit`.
+    /// The newest batches opened within `age`, oldest first, at most `limit`.
     package func batches(openedWithin age: Duration, limit: Int = 1_000) async throws(QueueError) -> [Int64] {
         try await database.read(
             """

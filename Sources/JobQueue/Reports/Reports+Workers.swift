@@ -1,49 +1,42 @@
-/// A worker of the last day, as the view `larder.worker` shows it.
+/// A worker of the last day, as in the view `larder.worker`.
 package struct WorkerStatus: Sendable {
-    /// Its number, new at each start.
+    /// New at each start.
     package let id: Int64
-    /// Name and host.
     package let name: String, host: String
-    /// Its version of Larder.
     package let version: String
-    /// The jobs that it may hold, and those that it holds.
+    /// Maximum and current jobs.
     package let slots: Int, running: Int
     /// `live`, `lost` or `stopped`.
     package let state: String
     /// ISO 8601 in UTC.
     package let startedAt: String, heartbeatAt: String
-    /// The fault that keeps it unable to run any job; nil without one.
+    /// The fault that prevents it from running any job; nil without one.
     package let fault: String?
 }
 
-/// A job that runs.
 package struct RunningJob: Sendable {
-    /// The job.
     package let job: Int64
-    /// Its batch: id, and name or nil.
     package let batch: Int64, batchName: String?
-    /// The worker that holds it, and that worker's name, nil when it is not registered any more.
+    /// The name is nil if the worker is no longer registered.
     package let worker: Int64, workerName: String?
-    /// The present attempt, from 1.
+    /// From 1.
     package let attempt: Int
-    /// Since when it runs.
+    /// Running time.
     package let seconds: Double
-    /// The URL as given.
     package let url: String
 }
 
-/// What ended in a minute, in items of all batches.
+/// Items of all batches that ended in one minute.
 package struct ThroughputMinute: Sendable {
     /// ISO 8601 in UTC.
     package let minute: String
-    /// Items.
     package let enqueued: Int, succeeded: Int, failed: Int, cancelled: Int
-    /// Bytes received, and bytes of new files.
+    /// Received bytes, and bytes of new files.
     package let bytesIn: Int, bytesOut: Int
 }
 
 extension PostgresJobQueue.Reports {
-    /// The workers of the last day, live ones first, at most 1,000. For a login that may read views.
+    /// Workers of the last day, live ones first, at most 1,000. For logins that may read views.
     package func workers() async throws(QueueError) -> [WorkerStatus] {
         try await database.read(
             """
@@ -62,12 +55,12 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// Jobs that run, of all workers: those that run longest among `limit` of them. For a login that may read views.
+    /// Running jobs of all workers, at most `limit`, longest-running first. For logins that may read views.
     package func runningJobs(limit: Int = 100) async throws(QueueError) -> [RunningJob] {
         try await running("(SELECT * FROM larder.running LIMIT \(max(0, limit)))")
     }
 
-    /// - Parameter part: a query of rows of `larder.running`.
+    /// - Parameter part: a query for rows of `larder.running`.
     func running(_ part: String) async throws(QueueError) -> [RunningJob] {
         try await database.read(
             """
@@ -85,7 +78,7 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// The last minutes in which something was enqueued or ended, oldest first. For a login that may read views.
+    /// The last minutes with any activity, oldest first. For logins that may read views.
     package func throughput(minutes: Int = 60) async throws(QueueError) -> [ThroughputMinute] {
         try await database.read(
             """

@@ -4,20 +4,20 @@ extension PostgresJobQueue {
     /// Reads batches, jobs and the state of the queues.
     public var reports: Reports { Reports(database: self) }
 
-    /// The calls that change nothing; a login needs the role `larder_reader`, and for its own batches and jobs
-    /// `larder_producer`. Each ends with its task.
+    /// Calls that change nothing. The login needs the role `larder_reader`, or `larder_producer` for its own batches
+    /// and jobs. Each call ends with its task.
     public struct Reports: Sendable {
         let database: PostgresJobQueue
     }
 }
 
 extension PostgresJobQueue.Reports {
-    /// A time as ISO 8601 in UTC, whatever the session's settings.
+    /// ISO 8601 in UTC, whatever the session's settings.
     static func iso(_ column: String) -> String {
         "to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
     }
 
-    /// The newest changes, newest first.
+    /// Newest first.
     package func actions(limit: Int = 200) async throws(QueueError) -> [OperatorAction] {
         try await database.read(
             """
@@ -35,47 +35,44 @@ extension PostgresJobQueue.Reports {
     }
 }
 
-/// A change that was asked for through the dashboard.
+/// A change requested through the dashboard.
 package struct OperatorAction: Sendable {
-    /// When: ISO 8601 in UTC, by the clock of the database.
+    /// ISO 8601 in UTC, by the database's clock.
     package let at: String
-    /// The login of the database.
+    /// The database login.
     package let login: String
-    /// The user that a proxy named.
+    /// The user named by a proxy.
     package let actor: String?
-    /// What was done, such as `batches/pause`.
+    /// The action, such as `batches/pause`.
     package let verb: String
-    /// The name or number of what was changed.
+    /// The name or number of the changed object.
     package let target: String?
-    /// Why it failed; nil when it did not.
+    /// Why it failed; nil if it did not.
     package let error: String?
 }
 
 /// A URL on the blocklist, SDWebImage's failed URLs.
 package struct BlockedURL: Sendable {
-    /// Where the next page begins: pass it to `blocklist(after:limit:)`.
+    /// Start of the next page, for `blocklist(after:limit:)`.
     package let cursor: BlocklistCursor
-    /// The URL as given.
     package let url: String
-    /// Until when: ISO 8601 in UTC, by the database's clock.
+    /// End of the block: ISO 8601 in UTC, by the database's clock.
     package let until: String
-    /// How often it was blocked after a failure; 0 when only by an operator.
+    /// Blocks after a failure; 0 if only an operator blocked it.
     package let failures: Int
-    /// Why.
     package let error: FailureReason
-    /// The HTTP status of the failure.
+    /// The failure's HTTP status.
     package let httpStatus: Int?
 }
 
-/// A position in the blocklist, which is in the order of the URLs' digests.
+/// A position in the blocklist, which is ordered by URL digest.
 package struct BlocklistCursor: Sendable, Equatable {
     let hash: String
-    /// Before the first URL.
     package static let start = BlocklistCursor(hash: "")
 }
 
 extension PostgresJobQueue.Reports {
-    /// One page of the URLs that are blocked now.
+    /// One page of the URLs blocked now.
     package func blocklist(
         after cursor: BlocklistCursor = .start, limit: Int = 1_000
     ) async throws(QueueError) -> [BlockedURL] {

@@ -1,33 +1,29 @@
-/// What became of a URL with a pipeline.
+/// The latest state of a URL with a pipeline.
 package struct URLStatus: Sendable {
-    /// A file that a job stored.
     package struct File: Sendable {
-        /// The name of the variant; nil for the original.
+        /// Nil for the original.
         package let variant: String?
-        /// The cache key.
         package let key: String?
-        /// The path below the cache root.
+        /// Relative to the cache root.
         package let path: String
-        /// The format, such as `jpeg`.
         package let format: String?
     }
 
-    /// The URL as given.
     package let url: String
-    /// The state of its live job, else `.completed`; nil when the database does not know the URL.
+    /// The state of its live job, else `.completed`; nil if the URL is unknown.
     package let state: JobState?
-    /// How the last job completed, when there is no live one.
+    /// The last job's outcome, if there is no live job.
     package let outcome: JobOutcome?
     /// The live job, else the last completed one.
     package let job: Int64?
-    /// When the last job completed: ISO 8601 in UTC.
+    /// When the last job completed, ISO 8601 in UTC.
     package let finishedAt: String?
-    /// What the last completed job stored.
+    /// Files stored by the last completed job.
     package fileprivate(set) var files: [File]
 }
 
 extension PostgresJobQueue.Reports {
-    /// What became of up to 10,000 distinct URLs with any version of a pipeline, in their order.
+    /// The states of up to 10,000 distinct URLs with any version of a pipeline, in order.
     ///
     /// Throws `.unknownPipeline` and `.invalidArgument`.
     package func lookup(_ urls: [String], pipeline: String = "original") async throws(QueueError) -> [URLStatus] {

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A cron expression: minute, hour, day, month and weekday, by the rules of Vixie's cron.
+/// A cron expression: minute, hour, day, month and weekday, by the rules of Vixie cron.
 ///
-/// When day and weekday are both restricted, a day counts that matches either. On a day on which the clock is changed,
-/// a time with a fixed hour is run once: one that the clock skips an hour later, one that it repeats at the second
-/// occurrence. With `*` as the hour each real minute counts. `L` as a day is the last one of the month.
+/// If day and weekday are both restricted, either may match. When clocks change, a time with a fixed hour runs once: a
+/// skipped time one hour later, a repeated time at its second occurrence. With `*` as the hour every real minute
+/// counts. `L` is the last day of the month.
 struct CronExpression: Sendable {
     private let minutes, hours, days, months, weekdays: Set<Int>
-    /// Whether the hour begins with `*`; whether a day counts that matches the day or the weekday.
+    /// `isEachHour`: the hour begins with `*`. `isEither`: a day matches by day or weekday.
     private let isEachHour, isEither: Bool
     private let text: String
 
@@ -19,10 +19,10 @@ struct CronExpression: Sendable {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
     private static let weekdayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
-    /// Stands for the last day of a month.
+    /// The last day of a month.
     private static let last = 0
 
-    /// Throws `.invalidArgument` that names the field.
+    /// Throws `.invalidArgument` naming the field.
     init(_ text: String) throws(QueueError) {
         let lowered = text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let fields = (Self.words[lowered] ?? lowered).split(separator: " ").map(String.init)
@@ -37,13 +37,12 @@ struct CronExpression: Sendable {
         hours = try Self.numbers(fields[1], 0...23)
         days = try Self.numbers(fields[2], 1...31, isDay: true)
         months = try Self.numbers(fields[3], 1...12, Self.monthNames)
-        // 7 is Sunday, too.
+        // 7 is Sunday too.
         weekdays = Set(try Self.numbers(fields[4], 0...7, Self.weekdayNames).map { $0 % 7 })
         isEachHour = fields[1].hasPrefix("*")
         isEither = !fields[2].hasPrefix("*") && !fields[4].hasPrefix("*")
     }
 
-    /// The numbers that a field allows.
     private static func numbers(
         _ field: String, _ range: ClosedRange<Int>, _ names: [String] = [], isDay: Bool = false
     ) throws(QueueError) -> Set<Int> {
@@ -77,7 +76,7 @@ struct CronExpression: Sendable {
         return found
     }
 
-    /// The first time after another, in seconds since 1970, within eight years. Throws `.invalidArgument` if there is
+    /// The next time after `time`, in seconds since 1970, within eight years. Throws `.invalidArgument` if there is
     /// none.
     func next(after time: Int64, in zone: ZoneOffsets) throws(QueueError) -> Int64 {
         let day: Int64 = 86_400
@@ -91,7 +90,7 @@ struct CronExpression: Sendable {
         throw QueueError(.invalidArgument, "cron: \"\(text)\" never comes")
     }
 
-    /// How many times lie after one that is due and not after now, at most 1,000, and the first one after now.
+    /// The times after `due` up to now, at most 1,000, and the first one after now.
     func following(_ due: Int64?, now: Int64, in zone: ZoneOffsets) throws(QueueError) -> (missed: Int, next: Int64) {
         var missed = 0
         if let due {
@@ -104,7 +103,6 @@ struct CronExpression: Sendable {
         return (missed, try next(after: now, in: zone))
     }
 
-    /// Whether a local day counts.
     private func matches(_ midnight: Int64) -> Bool {
         func date(_ time: Int64) -> tm {
             var seconds = time_t(time)
@@ -120,13 +118,13 @@ struct CronExpression: Sendable {
         return isEither ? isDay || isWeekday : isDay && isWeekday
     }
 
-    /// With fixed hours: the clock shows each of them once.
+    /// With fixed hours: each occurs once.
     private func nextTime(of midnight: Int64, after time: Int64, in zone: ZoneOffsets) -> Int64? {
         hours.lazy.flatMap { hour in minutes.lazy.map { Int64(hour * 3_600 + $0 * 60) } }
             .map { zone.time(ofLocal: midnight + $0) }.filter { $0 > time }.min()
     }
 
-    /// With each hour: each real minute of the day.
+    /// With every hour: each real minute of the day.
     private func nextMinute(of midnight: Int64, after time: Int64, in zone: ZoneOffsets) -> Int64? {
         let start = zone.time(ofLocal: midnight)
         let first = time < start ? start : start + ((time - start) / 60 + 1) * 60

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension PostgresJobQueue {
-    /// The time of the database in seconds since 1970, and the offsets of a time zone there.
+    /// The database's time in seconds since 1970, and the offsets of a time zone.
     ///
     /// Throws `.invalidArgument` for an unknown time zone.
     func clock(
@@ -14,9 +14,9 @@ extension PostgresJobQueue {
     }
 }
 
-/// The offsets of a time zone from UTC, as `larder.schedule_clock` answers them.
+/// A time zone's offsets from UTC, from `larder.schedule_clock`.
 struct ZoneOffsets: Sendable {
-    /// From when on an offset holds, in seconds since 1970, and the offset in seconds; ascending.
+    /// Start of each offset in seconds since 1970, and the offset in seconds; ascending.
     private let changes: [(at: Int64, seconds: Int64)]
 
     /// Throws `.unexpectedAnswer` unless it is a JSON array of pairs.
@@ -27,13 +27,13 @@ struct ZoneOffsets: Sendable {
         changes = pairs.map { ($0[0], $0[1]) }
     }
 
-    /// The offset at a time; before the first change the first one.
+    /// The offset at a time; before the first change, the first offset.
     func offset(at time: Int64) -> Int64 {
         (changes.last { $0.at <= time } ?? changes[0]).seconds
     }
 
-    /// The time at which clocks show so many seconds after midnight of 1 January 1970. A time that the clock skips is
-    /// taken as much later as the clock is moved, one that it repeats at the second occurrence, as in Postgres.
+    /// The time for a local time in seconds since 1970. As in Postgres, a skipped local time is moved forward by the
+    /// clock change, and a repeated one is its second occurrence.
     func time(ofLocal local: Int64) -> Int64 {
         let day: Int64 = 86_400
         let earlier = local - offset(at: local - day)

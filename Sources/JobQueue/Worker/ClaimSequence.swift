@@ -1,32 +1,32 @@
-/// Numbers a worker's claims, and keeps the numbers whose answer was lost, the numbers whose jobs it holds, and the
-/// position of its claims of one batch.
+/// Numbers a worker's claims. Keeps unanswered numbers, numbers whose jobs are held, and the position of its claims
+/// from one batch.
 struct ClaimSequence: Sendable {
-    /// A claim's number; `isAgain` when a claim of this number may have taken effect.
+    /// A claim's number; `isAgain` if an earlier claim with this number may have taken effect.
     struct Ticket: Sendable {
         let number: Int64
         let isAgain: Bool
     }
 
-    /// The last job that claims of a batch took. They start behind it, because the database would otherwise look at
-    /// every job of the batch that waits for a retry.
+    /// The last job claimed from a batch. The next claim starts behind it, to skip the batch's jobs that wait for a
+    /// retry.
     private struct Position {
         let batch: Int64
         var job: Int64
         let since: ContinuousClock.Instant
     }
 
-    /// How long a position is used: a job that becomes ready below it waits no longer than that.
+    /// How long a position is used, and so the longest delay of a job that becomes ready below it.
     static let positionLifetime = Duration.seconds(1)
 
     private var unanswered: [Int64] = []
-    /// Claims that are under way.
+    /// Claims under way.
     private var sent: Set<Int64> = []
-    /// Jobs that the worker holds, by the number of their claim.
+    /// Held jobs by claim number.
     private var held: [Int64: Set<Int64>] = [:]
     private var last: Int64 = 0
     private var position: Position?
 
-    /// The ticket of the next claim: a number whose answer was lost, else a new one.
+    /// The next claim's ticket: an unanswered number, else a new one.
     mutating func take() -> Ticket {
         let lost = unanswered.popLast()
         if lost == nil { last += 1 }
@@ -40,13 +40,12 @@ struct ClaimSequence: Sendable {
         unanswered.append(ticket.number)
     }
 
-    /// Records what a claim returned.
     mutating func answered(_ ticket: Ticket, _ jobs: [Job]) {
         sent.remove(ticket.number)
         if !jobs.isEmpty { held[ticket.number, default: []].formUnion(jobs.lazy.map(\.id)) }
     }
 
-    /// Records that jobs of these claims are not held any more.
+    /// Removes jobs that are no longer held.
     mutating func end(_ claims: some Sequence<Claim>) {
         for claim in claims {
             held[claim.number]?.remove(claim.job)
@@ -54,10 +53,10 @@ struct ClaimSequence: Sendable {
         }
     }
 
-    /// The lowest number of a claim of which a job may be held, or of the next claim.
+    /// The lowest claim number of a job that may be held, or the next claim's.
     var oldest: Int64 { [sent.min(), unanswered.min(), held.keys.min()].compactMap { $0 }.min() ?? last + 1 }
 
-    /// Behind which job a claim from `source` starts; 0 is the first one.
+    /// The job behind which a claim from `source` starts; 0 for the first job.
     func start(of source: ClaimSource, now: ContinuousClock.Instant = .now) -> Int64 {
         guard let position, source == .batch(position.batch), now - position.since < Self.positionLifetime else {
             return 0
@@ -65,7 +64,7 @@ struct ClaimSequence: Sendable {
         return position.job
     }
 
-    /// Records what a claim for `limit` jobs returned; fewer jobs than that end the position.
+    /// Records a claim's result; fewer than `limit` jobs end the position.
     mutating func note(
         _ jobs: [Job], of limit: Int, from source: ClaimSource, now: ContinuousClock.Instant = .now
     ) {
@@ -85,16 +84,14 @@ struct ClaimSequence: Sendable {
     mutating func forgetPosition() { position = nil }
 }
 
-/// Where a claim takes its jobs from.
 package enum ClaimSource: Hashable, Sendable {
-    /// A queue, by name.
     case queue(String)
-    /// The jobs that one batch has, in whatever queue they are.
+    /// The jobs of one batch in any queue.
     case batch(Int64)
 
-    /// The argument `queue` of `larder.claim_v1`; unused for a batch.
+    /// Argument `queue` of `larder.claim_v1`; unused for a batch.
     var queueName: String { if case .queue(let name) = self { name } else { "default" } }
 
-    /// The argument `only_batch` of `larder.claim_v1`.
+    /// Argument `only_batch` of `larder.claim_v1`.
     var onlyBatch: String? { if case .batch(let id) = self { String(id) } else { nil } }
 }

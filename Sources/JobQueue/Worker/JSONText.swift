@@ -1,10 +1,9 @@
 private import ImageModel
 
-/// JSON written into a string. A `Codable` encoder would take longer than the database for hundreds of outcomes.
+/// Writes JSON into a string. For hundreds of outcomes a `Codable` encoder takes longer than the database.
 struct JSONText {
     private(set) var text = ""
 
-    /// Writes an array.
     mutating func array<Elements: Collection>(
         _ elements: Elements, _ write: (inout JSONText, Elements.Element) -> Void
     ) {
@@ -16,14 +15,13 @@ struct JSONText {
         text += "]"
     }
 
-    /// Writes an object whose members `write` adds.
     mutating func object(_ write: (inout JSONText) -> Void) {
         text += "{"
         write(&self)
         text += "}"
     }
 
-    /// Adds a member's name, with the comma before it.
+    /// Adds a member's name, preceded by a comma if needed.
     mutating func member(_ name: String) {
         if text.utf8.last != UInt8(ascii: "{") { text += "," }
         text += "\""
@@ -31,28 +29,28 @@ struct JSONText {
         text += "\":"
     }
 
-    /// Adds a whole number, when there is one.
+    /// Omits nil.
     mutating func add<Number: BinaryInteger>(_ name: String, _ value: Number?) {
         guard let value else { return }
         member(name)
         text += String(value)
     }
 
-    /// Adds a truth value, when there is one.
+    /// Omits nil.
     mutating func add(_ name: String, _ value: Bool?) {
         guard let value else { return }
         member(name)
         text += value ? "true" : "false"
     }
 
-    /// Adds a text, when there is one.
+    /// Omits nil.
     mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         member(name)
         string(value)
     }
 
-    /// Writes a string. A zero character, which Postgres cannot hold, becomes U+FFFD.
+    /// Zero characters, which Postgres cannot store, become U+FFFD.
     private mutating func string(_ value: String) {
         text += "\""
         defer { text += "\"" }

@@ -3,24 +3,23 @@ internal import Concurrency
 extension WorkerSession {
     /// Claims at most `limit` jobs (1…1,000) of a queue, lowest priority number and oldest first.
     ///
-    /// A claim whose answer was lost is answered again by the next call, so that no job is held unknowingly; that
-    /// answer may be longer than the next call's limit, never longer than the lost one's. Throws `.workerLost` when the
-    /// lease has expired: register again. Throws `.unknownQueue`.
+    /// If an answer was lost, the next call returns it again, so that no job is held unknowingly; it may then exceed
+    /// the next call's limit, but not the lost call's. Throws `.workerLost` if the lease has expired (register again)
+    /// and `.unknownQueue`.
     public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
         try await claim(upTo: limit, from: .queue(queueName))
     }
 
-    /// Claims at most `limit` jobs (1…1,000) of one batch: its own and those that it joined, in every queue and of
-    /// every priority, the oldest first.
+    /// Claims at most `limit` jobs (1…1,000) of one batch, including joined jobs, from every queue and priority, oldest
+    /// first.
     ///
-    /// Returns none while the batch is paused, or when it is cancelled or finished. A lost answer is repeated as for a
-    /// queue.
-    /// Throws `.workerLost` when the lease has expired: register again. Throws `.unknownBatch`.
+    /// Returns none if the batch is paused, cancelled or finished. A lost answer is repeated as for a queue. Throws
+    /// `.workerLost` if the lease has expired (register again) and `.unknownBatch`.
     public func claim(upTo limit: Int, ofBatch batch: Int64) async throws(QueueError) -> [Job] {
         try await claim(upTo: limit, from: .batch(batch))
     }
 
-    /// Claims from either.
+    /// Claims from a queue or batch.
     package func claim(upTo limit: Int, from source: ClaimSource) async throws(QueueError) -> [Job] {
         let (ticket, start) = claims.withLock { ($0.take(), $0.start(of: source)) }
         do throws(QueueError) {
@@ -44,7 +43,7 @@ extension WorkerSession {
         }
     }
 
-    /// One claim, repeated only when it certainly had no effect, or when `again` says that it may have had one.
+    /// One claim, repeated only if it certainly had no effect, or if `again` says that it may have had one.
     private func claim(
         _ ticket: ClaimSequence.Ticket, _ limit: Int, from source: ClaimSource, behind start: Int64
     ) async throws(QueueError) -> [Job] {
@@ -65,7 +64,7 @@ extension WorkerSession {
 }
 
 extension Rows {
-    /// The jobs of a claim, from the columns of `larder.claim_v1`.
+    /// From the columns of `larder.claim_v1`.
     func jobs(claim: Int64) throws(QueueError) -> [Job] {
         var jobs: [Job] = []
         jobs.reserveCapacity(count)

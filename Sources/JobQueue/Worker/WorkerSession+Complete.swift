@@ -2,11 +2,11 @@ internal import Concurrency
 public import ImageModel
 
 extension WorkerSession {
-    /// Records outcomes in one transaction and returns what was decided, in their order.
+    /// Records outcomes in one transaction and returns the decisions, in order.
     ///
     /// At most one outcome per claim and 1,000 per call (else `.invalidArgument`). Idempotent: outcomes whose answer
-    /// was lost are sent again for at most the configured `maxWait`. A job whose row another transaction has locked is
-    /// answered `.busy` and nothing of it is recorded; the others do not wait for it.
+    /// was lost are sent again for at most the configured `maxWait`. A job locked by another transaction is answered
+    /// `.busy` and not recorded; the others do not wait for it.
     public func complete(_ outcomes: [Outcome]) async throws(QueueError) -> [(claim: Claim, decision: Decision)] {
         guard !outcomes.isEmpty else { return [] }
         var json = JSONText()
@@ -20,8 +20,8 @@ extension WorkerSession {
         return completions
     }
 
-    /// Gives jobs back until later, an hour at most: their origin is to be left alone. The attempt is refunded. Claims
-    /// no longer held are passed over.
+    /// Gives jobs back until later, at most an hour, because their origin is paused. The attempt is refunded. Claims no
+    /// longer held are ignored.
     public func snooze(_ jobs: [(claim: Claim, delay: Duration)]) async throws(QueueError) {
         guard !jobs.isEmpty else { return }
         try await queue.ask(
@@ -39,7 +39,7 @@ extension WorkerSession {
 }
 
 extension Rows {
-    /// What was decided about each outcome, in their order; the rows come in any.
+    /// The decisions in the order of the outcomes; rows come in any order.
     fileprivate func completions(of outcomes: [Outcome]) throws(QueueError) -> [(claim: Claim, decision: Decision)] {
         guard count == outcomes.count else {
             throw QueueError(.unexpectedAnswer, "\(count) decisions on \(outcomes.count) outcomes")
@@ -67,9 +67,9 @@ extension Rows {
 }
 
 extension JSONText {
-    /// An outcome as an element of `larder.complete_v1`, within the ranges of its columns; zeros are left out.
+    /// An outcome as an element of `larder.complete_v1`, clamped to its columns' ranges, without zeros.
     fileprivate mutating func write(_ outcome: Outcome) {
-        // A stage that took less than a millisecond has 0, one that the load did not reach has none.
+        // 0 for a stage below one millisecond, nil for a stage that was not reached.
         func milliseconds(_ duration: Duration) -> Int32? {
             duration > .zero ? Int32(clamping: duration.milliseconds) : nil
         }
@@ -112,7 +112,7 @@ extension JSONText {
         add("message", error.message)
     }
 
-    /// A stored file in the shape of its `Codable` form, which reads it back.
+    /// A stored file in the form that its `Codable` conformance reads.
     private mutating func write(_ file: StoredFile) {
         object { json in
             json.add("name", file.name)
@@ -150,23 +150,23 @@ extension JSONText {
 }
 
 extension FixedWidthInteger {
-    /// Nil for zero, which is the database's default.
+    /// Nil for zero, the database's default.
     fileprivate var nonZero: Self? { self == 0 ? nil : self }
 }
 
-/// What the database decided about one outcome.
+/// The database's decision about one outcome.
 public enum Decision: Sendable, Equatable {
     /// Terminal: recorded as a success.
     case succeeded
-    /// The job runs again, at the earliest after this time by the database's clock.
+    /// The job runs again, no earlier than after this time by the database's clock.
     case retried(after: Duration)
-    /// Terminal: recorded as failed; the reason may differ from the reported one (a second 301 becomes 302).
+    /// Terminal: recorded as failed. The reason may differ from the reported one (a second 301 becomes 302).
     case failed(FailureReason)
     /// Terminal: recorded as cancelled.
     case cancelled
-    /// The claim was no longer held: nothing was recorded, and nothing may be published.
+    /// The claim was no longer held: nothing was recorded and nothing may be published.
     case stale
-    /// Another transaction has the row of the job locked; send the result again shortly. Nothing was recorded, and
-    /// the claim is still held.
+    /// Another transaction has locked the job's row; send the result again shortly. Nothing was recorded and the claim
+    /// is still held.
     case busy
 }

@@ -1,19 +1,19 @@
 internal import Concurrency
 
-/// One start of one worker: a new identity, under which it claims, completes and sends heartbeats.
+/// One start of a worker: a new identity for claims, completions and heartbeats.
 ///
-/// Calls may come from several tasks; claims, heartbeats and the others do not wait for each other.
+/// Several tasks may call it; claims, heartbeats and other calls do not wait for each other.
 public final class WorkerSession: Sendable {
-    /// The worker's id, never used again.
+    /// The worker's id, never reused.
     public let id: Int64
-    /// How long after a heartbeat the database gives the jobs to other workers; 15 s by default.
+    /// Time after a heartbeat until the database gives the jobs to other workers; 15 s by default.
     public let lease: Duration
-    /// How far this machine's time of day was ahead of the database's at the start, see `HeartbeatReply.clockOffset`.
+    /// How far this machine's clock was ahead of the database's at the start, see `HeartbeatReply.clockOffset`.
     public let clockOffset: Duration
     let queue: PostgresJobQueue
     let claims = Locked(ClaimSequence())
 
-    /// The pause between two heartbeats of a small fleet, and before the first one.
+    /// Pause between heartbeats in a small fleet, and before the first one.
     package static let heartbeatPause = Duration.milliseconds(750)
 
     init(id: Int64, lease: Duration, clockOffset: Duration = .zero, queue: PostgresJobQueue) {
@@ -24,10 +24,10 @@ public final class WorkerSession: Sendable {
     }
 
     /// Extends the lease of all the worker's jobs; due after `HeartbeatReply.pause`, at least every 5 s. Does not wait
-    /// for a database that is unreachable.
+    /// for an unreachable database.
     ///
-    /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the
-    /// worker was stopped.
+    /// An expired lease is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` if the worker was
+    /// stopped.
     public func heartbeat() async throws(QueueError) -> HeartbeatReply {
         let sent = TimeOfDay.now
         return try await queue.ask(
@@ -53,17 +53,17 @@ public final class WorkerSession: Sendable {
         }
     }
 
-    /// Says in `larder.health` what the worker lacks that every job needs, or which credential profile it cannot use;
-    /// nil when it has no fault any more. May be repeated.
+    /// Reports the worker's fault in `larder.health`: what it lacks for every job, or an unusable credential profile;
+    /// nil clears it. May be repeated.
     public func report(fault: String?) async throws(QueueError) {
         try await queue.ask(
             "SELECT larder.worker_fault_v1($1, $2)", [.integer(id), .text(fault)], cancellation: .never
         ) { _ throws(QueueError) in }
     }
 
-    /// Makes this worker the one that drains the queue into its cache on its host, until it stops or its lease ends.
+    /// Makes this worker the only drain of the queue into its cache on its host, until it stops or its lease ends.
     ///
-    /// Returns the worker that already does so, nil when there is none. May be repeated. Throws `.unknownQueue`,
+    /// Returns the worker that already drains; nil if there is none. May be repeated. Throws `.unknownQueue`,
     /// `.workerLost`.
     package func startDrain(of name: String) async throws(QueueError) -> OtherDrain? {
         try await queue.ask(
@@ -77,7 +77,7 @@ public final class WorkerSession: Sendable {
         }
     }
 
-    /// Ends the worker and releases what it still holds. May be repeated.
+    /// Ends the worker and releases its jobs. May be repeated.
     public func stop() async throws(QueueError) {
         try await queue.ask(
             "SELECT larder.worker_stop_v1($1)", [.integer(id)], cancellation: .never, on: queue.heartbeats

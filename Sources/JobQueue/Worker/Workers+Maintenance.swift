@@ -1,19 +1,18 @@
-/// The kinds of maintenance tasks. Urgent ones wait for none of the others; tasks of the other kinds run one at a time.
+/// The kinds of maintenance. Urgent tasks wait for no other kind; the other kinds run one at a time.
 public enum MaintenanceKind: String, Sendable, CaseIterable {
-    /// Other work waits for these: rescue the jobs of dead workers, promote scheduled jobs, update claim positions.
+    /// Other work waits for these: rescue dead workers' jobs, promote scheduled jobs, update claim positions.
     case urgent
     /// All other tasks of `larder.maintain()`: fold counts, finish batches, create and drop partitions, purge.
     case routine
-    /// Statements that cannot run in a function: vacuum and concurrent detach. Skipped for a login that may not act as
-    /// the owner of the tables; autovacuum and the task retention then do the work.
+    /// Statements that cannot run in a function: vacuum and concurrent detach. Skipped for a login that does not own
+    /// the tables; autovacuum and the task retention then do the work.
     case owner
-    /// Enqueues the schedules that are due. Their queries may take long.
+    /// Enqueues due schedules. Their queries may take long.
     case schedule
 }
 
-/// What a run of maintenance tasks did.
 package struct MaintenanceRun: Sendable {
-    /// The most rows that one task moved.
+    /// The most rows moved by one task.
     package let moved: Int
     /// Whether jobs became ready.
     package let foundJobs: Bool
@@ -23,22 +22,22 @@ package struct MaintenanceRun: Sendable {
 }
 
 extension PostgresJobQueue.Workers {
-    /// The most rows that one run of a task moves; after as many, more may be due.
+    /// Maximum rows moved by one run of a task; after that many, more may be due.
     public static let maintenancePortion = 5_000
 
-    /// Runs the maintenance tasks of one kind that are due, and returns the most rows that one of them moved: of `.owner`
-    /// how many tables were vacuumed or dropped, of `.schedule` a full portion when one ran.
+    /// Runs the due maintenance tasks of one kind and returns the most rows moved by one of them; for `.owner` the
+    /// number of tables vacuumed or dropped, for `.schedule` a full portion if one ran.
     ///
-    /// There is no leader: any number of processes may call this at any time, and a task that another one runs is
-    /// skipped. `force` also runs tasks that are not due, except the tasks of `.owner` and `.schedule`. Throws `.refused`
-    /// after the other tasks when one fails; the views `larder.maintenance` and `larder.schedule` show its error. Never
-    /// waits for an unreachable database. A statement takes at most 5 s, of `.owner` 10 s, of `.schedule` 60 s.
+    /// There is no leader: any process may call this at any time, and tasks already running elsewhere are skipped.
+    /// `force` also runs tasks that are not due, except `.owner` and `.schedule`. If a task fails, throws `.refused`
+    /// after the other tasks; the views `larder.maintenance` and `larder.schedule` show its error. Never waits for an
+    /// unreachable database. A statement takes at most 5 s, for `.owner` 10 s, for `.schedule` 60 s.
     @discardableResult
     public func maintain(_ kind: MaintenanceKind, force: Bool = false) async throws(QueueError) -> Int {
         try await run(kind, force: force).moved
     }
 
-    /// As `maintain`, and tells whether jobs became ready.
+    /// As `maintain`; also returns whether jobs became ready.
     package func run(_ kind: MaintenanceKind, force: Bool = false) async throws(QueueError) -> MaintenanceRun {
         if kind == .owner { return MaintenanceRun(moved: try await runOwnerStatements(), foundJobs: false) }
         if kind == .schedule {
@@ -62,7 +61,7 @@ extension PostgresJobQueue.Workers {
         }
     }
 
-    /// Runs the urgent tasks, then the routine ones, and returns the most rows that one of them moved.
+    /// Runs urgent, then routine tasks, and returns the most rows moved by one of them.
     @discardableResult
     public func maintain(force: Bool = false) async throws(QueueError) -> Int {
         let urgent: Result<Int, QueueError>
@@ -71,7 +70,7 @@ extension PostgresJobQueue.Workers {
         return max(try urgent.get(), routine)
     }
 
-    /// Returns how many tables were vacuumed or dropped.
+    /// Returns the number of tables vacuumed or dropped.
     private func runOwnerStatements() async throws(QueueError) -> Int {
         let connection = database.connection(for: .owner)
         // From the catalog: a login without the right cannot even name the schema.
@@ -99,7 +98,7 @@ extension PostgresJobQueue.Workers {
                 }
                 completed += 1
             } catch {
-                // A long reader of the table: a later call continues, and the view larder.health reports it.
+                // Blocked by a long reader: a later call continues, and `larder.health` reports it.
                 guard error.code == .timeout else { throw error }
             }
         }

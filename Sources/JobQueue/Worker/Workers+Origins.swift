@@ -3,9 +3,8 @@ package import ImageModel
 
 /// A worker's finding about an origin.
 package struct OriginReport: Sendable, Equatable {
-    /// The kinds of findings.
     package enum Finding: Sendable, Equatable {
-        /// It sent a `Retry-After`; at most an hour is used.
+        /// It sent `Retry-After`; capped at one hour.
         case held(Duration)
         /// Its breaker opened for this time after this failure, or its probe has begun.
         case opened(Duration, FailureReason, httpStatus: Int?)
@@ -13,12 +12,9 @@ package struct OriginReport: Sendable, Equatable {
         case closed
     }
 
-    /// Scheme, host and port in normal form, the port always there.
     package let origin: String
-    /// The finding.
     package let finding: Finding
 
-    /// Creates a report.
     package init(origin: String, _ finding: Finding) {
         self.origin = origin
         self.finding = finding
@@ -26,7 +22,7 @@ package struct OriginReport: Sendable, Equatable {
 }
 
 extension PostgresJobQueue.Workers {
-    /// Which errors count towards the breaker of an origin; operators may change the rows.
+    /// The errors that count towards an origin's breaker; operators may change the rows.
     package func originFaults() async throws(QueueError) -> [OriginFaultRule] {
         try await database.read("SELECT domain, code, http_status, counts FROM larder.origin_faults_v1()") {
             rows throws(QueueError) in
@@ -39,7 +35,7 @@ extension PostgresJobQueue.Workers {
         }
     }
 
-    /// The held origins, at most 4,096, the longest first. For workers; deletes expired holds.
+    /// Paused origins, at most 4,096, longest pause first. For workers; deletes expired pauses.
     package func originHolds() async throws(QueueError) -> [HeldOrigin] {
         try await database.ask(
             "SELECT origin, reason, remaining_ms, domain, code, http_status, NULL, 0 FROM larder.origin_holds_v1()"
@@ -48,10 +44,9 @@ extension PostgresJobQueue.Workers {
 
     /// Shares findings with all workers. May be repeated.
     ///
-    /// An open breaker holds the origin when another worker has reported one, too, or when no other worker has jobs of
-    /// it.
+    /// An open breaker pauses the origin if another worker has reported one too, or if no other worker has jobs of it.
     ///
-    /// - Parameter worker: the number of the worker; nil by default, for no registered one.
+    /// - Parameter worker: the reporting worker; nil, the default, for an unregistered one.
     package func report(_ reports: [OriginReport], by worker: Int64? = nil) async throws(QueueError) {
         guard !reports.isEmpty else { return }
         let parameters: [Parameter] = [

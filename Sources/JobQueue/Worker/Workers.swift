@@ -4,14 +4,14 @@ extension PostgresJobQueue {
     /// Starts workers and runs maintenance.
     public var workers: Workers { Workers(database: self) }
 
-    /// The calls of workers and what they do for each other; their login needs the role `larder_worker`.
+    /// Calls for workers and their shared maintenance. The login needs the role `larder_worker`.
     public struct Workers: Sendable {
         let database: PostgresJobQueue
     }
 }
 
 extension PostgresJobQueue.Workers {
-    /// Registers a worker. Throws `.protocolMismatch` when the database does not offer this program's protocol,
+    /// Registers a worker. Throws `.protocolMismatch` if the database does not offer this program's protocol,
     /// `.notMigrated`, `.invalidArgument`.
     public func start(_ description: WorkerDescription) async throws(QueueError) -> WorkerSession {
         let sent = TimeOfDay.now
@@ -35,7 +35,7 @@ extension PostgresJobQueue.Workers {
         }
     }
 
-    /// The pipeline version of an id. Throws `.unknownPipeline`.
+    /// The pipeline version with this id. Throws `.unknownPipeline`.
     public func pipeline(id: Int) async throws(QueueError) -> PipelineVersion {
         try await database.read(
             "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE pipeline_id = $1", [.integer(Int64(id))]
@@ -46,13 +46,13 @@ extension PostgresJobQueue.Workers {
     }
 }
 
-/// This machine's time of day, which is compared with the database's and nothing else.
+/// This machine's clock, only for comparison with the database's.
 enum TimeOfDay {
     /// Seconds since 1970.
     static var now: Double { Date().timeIntervalSince1970 }
 
-    /// How far this machine's time of day is ahead of the database's, which read `theirs` between `sent` and
-    /// `received`; zero when `theirs` may be between them.
+    /// How far this machine's clock is ahead of the database's time `theirs`, read between `sent` and `received`; zero
+    /// if `theirs` may lie between them.
     static func offset(of theirs: Double?, sent: Double, received: Double = now) -> Duration {
         guard let theirs else { return .zero }
         if theirs < sent { return .seconds(sent - theirs) }
@@ -61,9 +61,9 @@ enum TimeOfDay {
 }
 
 extension PostgresJobQueue.Workers {
-    /// The traceparents of the items that joined these jobs, at most 32 per job, by the job.
+    /// Traceparents of the items that joined these jobs, at most 32 per job, by job.
     ///
-    /// A single try: an error of the database costs the links, not the jobs.
+    /// Tries once: a database error costs the links, not the jobs.
     package func joinedTraces(of jobs: [Int64]) async throws(QueueError) -> [Int64: [String]] {
         try await database.read(
             "SELECT job_id, traceparent FROM larder.joined_traces_v1($1)", [.integers(jobs)],
@@ -79,24 +79,21 @@ extension PostgresJobQueue.Workers {
     }
 }
 
-/// A webhook that is due, for one attempt to deliver it.
+/// A due webhook, for one delivery attempt.
 package struct DueWebhook: Sendable {
-    /// The id of its batch.
     package let batch: Int64
-    /// The URL to post to.
     package let url: String
-    /// 1 for the first attempt.
+    /// From 1.
     package let attempt: Int
     /// The same for all attempts of one end of the batch.
     package let id: String
-    /// The database's time, in seconds since 1970.
+    /// Seconds since 1970, by the database's clock.
     package let sentAt: Int64
-    /// The body: a JSON object.
     package let payload: String
 }
 
 extension PostgresJobQueue.Workers {
-    /// The webhook that is due for longest; nil when none is. It is due again in a minute, unless `finish` is called.
+    /// The webhook due for longest; nil if none is due. It is due again in a minute unless `finish` is called.
     package func takeWebhook() async throws(QueueError) -> DueWebhook? {
         try await database.ask(
             "SELECT batch_id, url, attempt, id, sent_at, payload FROM larder.take_webhook_v1()",
@@ -109,7 +106,7 @@ extension PostgresJobQueue.Workers {
         }
     }
 
-    /// Records how the attempt ended: delivered without `error`, else due again later.
+    /// Records the attempt: delivered if `error` is nil, otherwise due again later.
     package func finish(_ webhook: DueWebhook, status: Int?, error: String?) async throws(QueueError) {
         try await database.ask(
             "SELECT larder.webhook_done_v1($1, $2::int, $3::int, $4)",
@@ -120,7 +117,7 @@ extension PostgresJobQueue.Workers {
         ) { _ throws(QueueError) in }
     }
 
-    /// Runs the schedule that is due for longest; false when none is. Throws `.refused` when it enqueued nothing.
+    /// Runs the schedule due for longest; false if none is due. Throws `.refused` if it enqueued nothing.
     func runDueSchedule() async throws(QueueError) -> Bool {
         let connection = database.connection(for: .schedule)
         let due = try await database.ask(
