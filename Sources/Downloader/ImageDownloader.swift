@@ -1,13 +1,13 @@
 internal import Concurrency
 internal import ImageModel
 
-/// Downloads URLs into open files over libcurl (SDWebImage 5.21.5, SDWebImageDownloader).
+/// Downloads URLs into open files with libcurl (SDWebImage 5.21.5, SDWebImageDownloader).
 ///
-/// Only addresses that the policy admits are connected to (guarantee 10): every address that a lookup returns is
-/// checked, libcurl receives no other, and each socket and each pooled connection is checked again before its use.
-/// Proxies of the environment are ignored; behind a configured proxy only addresses written in a URL are checked.
+/// Connects only to addresses that the policy allows (guarantee 10): every looked-up address is checked, libcurl
+/// receives no other, and each socket and pooled connection is checked again before use. Proxies from the environment
+/// are ignored; behind a configured proxy only addresses written in a URL are checked.
 public final class ImageDownloader: Sendable {
-    /// Addresses of one name that are tried.
+    /// Addresses tried per name.
     private static let maximumAddresses = 8
 
     let configuration: FetchConfiguration
@@ -17,7 +17,7 @@ public final class ImageDownloader: Sendable {
     let robots = RobotsCache()
     package let origins: OriginLimiter
 
-    /// A downloader with a network thread and a name server thread of its own.
+    /// A downloader with its own network thread and name server thread.
     public convenience init(_ configuration: FetchConfiguration = FetchConfiguration()) {
         self.init(configuration, resolver: Resolver())
     }
@@ -30,16 +30,16 @@ public final class ImageDownloader: Sendable {
         transfers = Transfers(configuration, origins)
     }
 
-    /// Credential profiles for downloads from now on, in place of the configuration's.
+    /// Replaces the configured credential profiles for later downloads.
     public func replaceCredentials(_ credentials: [String: CredentialProfile]) {
         profiles.withLock { $0 = credentials }
     }
 
-    /// Downloads a URL, redirects included, into an open file.
+    /// Downloads a URL, following redirects, into an open file.
     ///
-    /// - Parameter file: a descriptor that stays the caller's, written from its current position. It is not used after
-    ///   the return; after a failure it holds a part of the body or nothing.
-    /// - Throws: `FetchError`; `cancelled` at once when the task is cancelled.
+    /// - Parameter file: a descriptor, owned by the caller, written from its current position. Not used after the
+    ///   return; after a failure it holds part of the body or nothing.
+    /// - Throws: `FetchError`; `cancelled` immediately when the task is cancelled.
     public func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         let isAllowed = Locked(true)
         var response: FetchResponse
@@ -50,7 +50,7 @@ public final class ImageDownloader: Sendable {
                 }
             }
         } catch {
-            // A 304 behind a redirect, where the validators of another URL are not sent, confirms the copy as well.
+            // A 304 after a redirect confirms the copy too, although no validators of another URL were sent.
             guard error.code == .notModified, request.validators != nil else { throw error }
             response = .notModified
         }
@@ -58,7 +58,7 @@ public final class ImageDownloader: Sendable {
         return response
     }
 
-    /// Sends the requests of a download until a response is no redirect; `check` is called before each.
+    /// Follows redirects until another response arrives; calls `check` before each request.
     func follow(
         _ fetch: FetchRequest, into file: Int32, check: (SourceURL) async throws(FetchError) -> Void
     ) async throws(FetchError) -> FetchResponse {
@@ -69,7 +69,7 @@ public final class ImageDownloader: Sendable {
             let url = request.url
             guard request.policy.allows(port: url.origin.port) else { throw await refusedPort(request) }
             try await check(url)
-            // Checked again when the transfer starts; this check saves the lookup.
+            // Checked again when the transfer starts; checking here saves the lookup.
             if let refusal = origins.limits.withLock({ $0.refusal(url.origin, at: .now) }) {
                 throw refusal.error(url, origins.settings)
             }
@@ -103,8 +103,8 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Runs one step of a request to an origin. A failure that may be this machine's fault is so when there is evidence
-    /// for it: the gateway to the addresses is dead, or what `LocalEvidence` collects.
+    /// Runs one step of a request. A failure that this machine may have caused becomes a local fault if there is
+    /// evidence: a dead gateway, or `LocalEvidence`.
     private func judged<Value>(
         _ origin: Origin, _ addresses: [IPAddress], _ step: () async throws(FetchError) -> Value
     ) async throws(FetchError) -> Value {
@@ -119,7 +119,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The addresses to connect to, of the URL's host or of the proxy; at least one.
+    /// Addresses of the URL's host or of the proxy; at least one.
     private func addresses(for request: HTTPRequest) async throws(FetchError) -> [IPAddress] {
         let url = request.url
         guard let proxy = request.proxy?.url else {
@@ -137,8 +137,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The error for the port of a request. Says as well which addresses are refused, so that one change of settings is
-    /// enough.
+    /// The error for a refused port. Also lists refused addresses, so that one change of settings is enough.
     private func refusedPort(_ request: HTTPRequest) async -> FetchError {
         let url = request.url
         let port = url.origin.port
@@ -187,10 +186,10 @@ public final class ImageDownloader: Sendable {
 
     // MARK: - All downloads
 
-    /// Transfers that wait or run; a shared one counts once (SDWebImage 5.21.5, currentDownloadCount).
+    /// Waiting and running transfers; a shared one counts once (SDWebImage 5.21.5, currentDownloadCount).
     public var currentDownloadCount: Int { get async { await transfers.count } }
 
-    /// Requests that wait for a transfer.
+    /// Requests waiting for a transfer.
     var subscriberCount: Int { get async { await transfers.subscriberCount } }
 
     /// Ends every download with error 2002 (SDWebImage 5.21.5, cancelAllDownloads).

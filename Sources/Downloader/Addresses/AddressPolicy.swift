@@ -1,15 +1,14 @@
-/// Which addresses and ports a download may reach; by default only the public internet.
+/// The addresses and ports that a download may reach; by default only the public internet.
 ///
-/// The refused ranges are in the IANA special-purpose registries, or are public addresses that clouds use for the
-/// services of their hosts. Of IPv6 only global unicast (2000::/3) is allowed, and the IPv4 address that an IPv6
-/// address contains must be allowed, too.
+/// Refuses the ranges in the IANA special-purpose registries, and public addresses that clouds use for their hosts'
+/// services. IPv6 allows only global unicast (2000::/3); an IPv4 address embedded in it must be allowed too.
 public struct AddressPolicy: Sendable, Equatable {
     /// Special ranges that are allowed, `--allow-address`.
     public let allowedAddresses: [CIDR]
     /// Ports allowed in addition to 80, 443, 8080 and 8443, `--allow-port`.
     public let allowedPorts: Set<UInt16>
 
-    /// A policy that refuses all special ranges except the given ones.
+    /// Refuses all special ranges except the given ones.
     public init(allowedAddresses: [CIDR] = [], allowedPorts: Set<UInt16> = []) {
         self.allowedAddresses = allowedAddresses
         self.allowedPorts = allowedPorts
@@ -23,7 +22,7 @@ public struct AddressPolicy: Sendable, Equatable {
     /// Whether a connection may be made to this address.
     package func allows(_ address: IPAddress) -> Bool { refusal(of: address) == nil }
 
-    /// Why the address is refused, for messages; nil when it is allowed.
+    /// Why the address is refused, for messages; nil if it is allowed.
     package func refusal(of address: IPAddress) -> String? {
         // The kernel treats a mapped address as the IPv4 address.
         if let mapped = address.mapped { return refusal(of: mapped) }
@@ -35,7 +34,7 @@ public struct AddressPolicy: Sendable, Equatable {
         return nil
     }
 
-    /// The narrowest range to allow for an address, in CIDR notation: loopback as a whole, else the address alone.
+    /// The narrowest range that allows an address, in CIDR notation: all of loopback, else the single address.
     package static func range(opening address: IPAddress) -> String {
         if let mapped = address.mapped { return range(opening: mapped) }
         let loopback = v4(127, 0, 0, 8)
@@ -58,7 +57,7 @@ public struct AddressPolicy: Sendable, Equatable {
     }
 
     private static let globalUnicast = v6(0x2000_0000_0000_0000, 3)
-    /// The NAT64 prefix, by which an IPv6-only network reaches IPv4: allowed as far as the IPv4 address is.
+    /// The NAT64 prefix, used by IPv6-only networks to reach IPv4. Allowed if the IPv4 address is.
     private static let translated = v6(0x0064_ff9b_0000_0000, 96)
 
     private static let ranges: [(CIDR, String)] = [
@@ -85,8 +84,8 @@ extension IPAddress {
         family == .v6 && bits >> 32 == 0xffff ? IPAddress(v4: UInt32(truncatingIfNeeded: bits)) : nil
     }
 
-    /// The IPv4 addresses that a router may extract from this one: NAT64, 6to4 and ISATAP. Teredo and the compatible
-    /// form are refused as a whole.
+    /// The IPv4 addresses that a router may extract: NAT64, 6to4 and ISATAP. Teredo and the compatible form are refused
+    /// entirely.
     fileprivate var embedded: [IPAddress] {
         guard family == .v6 else { return [] }
         var found: [IPAddress] = []
@@ -99,14 +98,13 @@ extension IPAddress {
     }
 }
 
-/// A range of addresses: those that share the first `prefix` bits with `base`.
+/// The addresses that share the first `prefix` bits with `base`.
 public struct CIDR: Hashable, Sendable, CustomStringConvertible {
     package let base: IPAddress
     /// 0…32 for IPv4, 0…128 for IPv6.
     public let prefix: Int
 
-    /// Reads `10.0.0.0/8` or `fd00::/8`; an address without prefix is a range of one. Bits after the prefix are
-    /// ignored.
+    /// Parses `10.0.0.0/8` or `fd00::/8`; an address alone is a range of one. Ignores bits after the prefix.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }
@@ -121,7 +119,6 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
         self.init(address, prefix)
     }
 
-    /// The range around `address`; `prefix` must fit its family.
     init(_ address: IPAddress, _ prefix: Int) {
         precondition((0...address.family.width).contains(prefix), "a prefix has at most as many bits as an address")
         let free = address.family.width - prefix

@@ -6,12 +6,12 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         case v4
         case v6
 
-        /// Bits of an address, 32 or 128.
+        /// 32 or 128 bits.
         package var width: Int { self == .v4 ? 32 : 128 }
     }
 
     package let family: Family
-    /// The address in host byte order; an IPv4 address is in the low 32 bits.
+    /// Host byte order; IPv4 in the low 32 bits.
     package let bits: UInt128
 
     package init(v4 bits: UInt32) {
@@ -24,12 +24,10 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.bits = bits
     }
 
-    /// Whether it is of this machine itself: 127.0.0.0/8, ::1.
+    /// True for 127.0.0.0/8 and ::1.
     var isLoopback: Bool { family == .v4 ? bits >> 24 == 127 : bits == 1 }
 
-    /// Reads four decimal numbers, or RFC 4291 without brackets and zone.
-    ///
-    /// The corresponding C function is `inet_pton`.
+    /// Parses four decimal numbers, or RFC 4291 without brackets and zone, like `inet_pton`.
     package init?(_ text: some StringProtocol) {
         guard !text.utf8.contains(0) else { return nil }
         let text = String(text)
@@ -43,7 +41,6 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(v6: withUnsafeBytes(of: v6) { UInt128(bigEndian: $0.loadUnaligned(as: UInt128.self)) })
     }
 
-    /// Reads the address of a `sockaddr_in` or `sockaddr_in6`; nil for another family.
     init?(socketAddress: UnsafeRawPointer) {
         switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {
         case AF_INET:

@@ -7,12 +7,12 @@ public enum Scheme: String, Hashable, Sendable {
     public var defaultPort: UInt16 { self == .http ? 80 : 443 }
 }
 
-/// The server of a URL: scheme, host and port in normal form.
+/// A server: scheme, host and port in normal form.
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// `http` or `https`.
     public let scheme: Scheme
-    /// A name in lower-case ASCII without a trailing dot (international names in their `xn--` form), or an address,
-    /// IPv6 without brackets.
+    /// A lower-case ASCII name without trailing dot (international names as `xn--`), or an address, IPv6 without
+    /// brackets.
     public let host: String
     /// The port, 1 to 65535.
     public let port: UInt16
@@ -28,7 +28,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// `https://example.com`, with the port where it is not the scheme's default.
+    /// `https://example.com`, with a port other than the default.
     public var description: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return port == scheme.defaultPort ? "\(scheme)://\(name)" : "\(scheme)://\(name):\(port)"

@@ -4,15 +4,15 @@ private import ImageModel
 
 /// A checked http or https URL.
 ///
-/// Its identity is its bytes as given; what libcurl receives is normalised. It is parsed by libcurl's parser, so that
-/// the host that is checked is the host that is connected to.
+/// Its identity is its bytes as given; libcurl receives a normalised form. libcurl's parser parses it, so that the
+/// checked host is the host connected to.
 package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     /// The URL as given.
     package let bytes: [UInt8]
     package let origin: Origin
-    /// The address where the host is one, in any notation.
+    /// The address if the host is one, in any notation.
     package let literal: IPAddress?
-    /// The host for lookups: with a trailing dot where the URL has one, so that no search suffix is tried.
+    /// The host for lookups, with a trailing dot if the URL has one, so that no search suffix is tried.
     package let lookupName: String
     package let hasUserinfo: Bool
     /// The URL without userinfo, query and fragment: for messages, logs and metrics.
@@ -25,10 +25,10 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
-    /// Bytes beyond ASCII, spaces and quotes are sent percent-encoded.
+    /// Percent-encodes bytes beyond ASCII, spaces and quotes.
     ///
-    /// - Throws: `invalidURL` for a malformed URL, one with control characters and one of more than 32 KiB;
-    ///   `unsupportedScheme` for another scheme.
+    /// - Throws: `invalidURL` for a malformed URL, control characters or more than 32 KiB; `unsupportedScheme` for
+    ///   another scheme.
     package init(_ text: String) throws(FetchError) {
         let bytes = Array(text.utf8)
         try Self.checkText(bytes)
@@ -51,7 +51,7 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         description = "\(origin)\(path)"
     }
 
-    /// The URL of a `Location` header in a response to this one.
+    /// The URL of a `Location` header in this URL's response.
     package func resolving(_ location: [UInt8]) throws(FetchError) -> SourceURL {
         do throws(FetchError) {
             guard location.contains(where: { $0 > 0x20 }) else {
@@ -73,7 +73,7 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// SHA-256 of the URL as sent; it identifies the URL without its secrets.
+    /// SHA-256 of the URL as sent. Identifies it without revealing secrets.
     var digest: String { SHA256Digest.hex(of: requestText.utf8) }
 
     // MARK: - Reading
@@ -86,7 +86,7 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw invalid("the URL contains a control character") }
     }
 
-    /// The scheme before `:`, if there is one.
+    /// The scheme before `:`, if any.
     private static func scheme(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return nil }
         let scheme = bytes[..<colon]
@@ -101,7 +101,7 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         return bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
     }
 
-    /// The range of userinfo, host and port. Stricter than libcurl, which accepts missing and surplus slashes.
+    /// The range of userinfo, host and port. Stricter than libcurl, which accepts missing and extra slashes.
     private static func authority(_ bytes: [UInt8]) throws(FetchError) -> Range<Int> {
         guard let scheme = scheme(bytes) else { throw invalid("the URL has no scheme; http or https is expected") }
         let name = String(decoding: scheme, as: UTF8.self)
@@ -115,12 +115,12 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         }
         let end = authorityEnd(bytes, from: start)
         if start >= end { throw invalid("the URL has no host") }
-        // Some parsers treat a backslash as a slash: the URL would be ambiguous.
+        // Ambiguous: some parsers treat a backslash as a slash.
         if bytes[start..<end].contains(UInt8(ascii: "\\")) { throw invalid("the URL has a backslash before its path") }
         return start..<end
     }
 
-    /// The bytes with everything that a request line cannot contain percent-encoded, from `start` on.
+    /// The URL with all bytes that a request line cannot contain percent-encoded, from `start` on.
     private static func encoded(_ bytes: [UInt8], from start: Int) -> String {
         var text = bytes[..<start]
         for byte in bytes[start...] {
@@ -135,8 +135,8 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: - Normal form
 
-    /// The URL in libcurl's normal form, without fragment, its host in ASCII and without a trailing dot. Parsed until
-    /// it no longer changes, because `2130706433.` becomes an address only without its dot.
+    /// libcurl's normal form without fragment, with an ASCII host without trailing dot. Parsed until it no longer
+    /// changes: `2130706433.` becomes an address only without its dot.
     private static func parsed(_ text: String) throws(FetchError) -> String {
         var text = text
         for _ in 0..<3 {
@@ -167,7 +167,7 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         return IPAddress(host.dropFirst().dropLast()).map(\.description)
     }
 
-    /// libidn2 reads names in the character set of the thread's locale, which must be UTF-8 for this call.
+    /// libidn2 uses the thread's locale, which must be UTF-8 for this call.
     private static func asciiHost(_ url: borrowing CurlURL) -> String? {
         guard let host = url.get(CURLUPART_HOST) else { return nil }
         if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
@@ -179,11 +179,11 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A URL parsed by libcurl. The corresponding C type is `CURLU`.
+/// A URL parsed by libcurl. Wraps `CURLU`.
 struct CurlURL: ~Copyable {
     private let handle: OpaquePointer
 
-    /// Nil only when memory is short.
+    /// Nil if out of memory.
     init?() {
         guard let handle = curl_url() else { return nil }
         self.handle = handle
@@ -191,12 +191,12 @@ struct CurlURL: ~Copyable {
 
     deinit { curl_url_cleanup(handle) }
 
-    /// Sets a part; a whole URL is resolved as a reference to the present one. False when it is malformed.
+    /// Sets a part; a whole URL is resolved against the current one. False if malformed.
     func set(_ part: CURLUPart, _ text: String?, _ flags: Int32 = 0) -> Bool {
         curl_url_set(handle, part, text, UInt32(flags)) == CURLUE_OK
     }
 
-    /// A part; nil when it is missing or has no such form.
+    /// A part; nil if missing or not available in this form.
     func get(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
         var text: UnsafeMutablePointer<CChar>?
         guard curl_url_get(handle, part, &text, UInt32(flags)) == CURLUE_OK, let text else { return nil }

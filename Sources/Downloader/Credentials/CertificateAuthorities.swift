@@ -1,7 +1,7 @@
 private import CCurl
 private import Glibc
 
-/// The file of certificate authorities by which https origins are verified.
+/// The certificate authorities file used to verify https origins.
 public struct CertificateAuthorities: Sendable, Equatable {
     private static let maximumBytes = 16 << 20
 
@@ -10,14 +10,14 @@ public struct CertificateAuthorities: Sendable, Equatable {
     /// The number of its certificates, at least 1.
     public let count: Int
 
-    /// The path that libcurl uses by default; nil when it was built without one.
+    /// libcurl's default path; nil if it was built without one.
     public static var systemPath: String? {
         curl_version_info(CURLVERSION_SEVENTH)?.pointee.cainfo.map { String(cString: $0) }
     }
 
     /// Reads a PEM file.
     ///
-    /// - Throws: `localFault` when it cannot be read or has no certificate.
+    /// - Throws: `localFault` if it is unreadable or has no certificate.
     public init(path: String) throws(FetchError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.fault(path, "cannot be read: \(String(cString: strerror(errno)))") }

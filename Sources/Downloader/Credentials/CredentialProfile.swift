@@ -1,10 +1,10 @@
 public import ImageModel
 
-/// Secrets for some origins; requests refer to a profile by its name.
+/// Secrets for some origins; requests refer to a profile by name.
 ///
-/// No part of a profile is sent to an origin that it does not list, by a request or by a redirect.
+/// No part is sent to an unlisted origin, not even after a redirect.
 public struct CredentialProfile: Sendable, Hashable {
-    /// The origins that receive it.
+    /// The origins that may receive it.
     public var origins: Set<Origin>
     /// Headers to send, such as `Authorization`.
     public var headers: [HeaderField]
@@ -12,15 +12,15 @@ public struct CredentialProfile: Sendable, Hashable {
     public var cookies: [HeaderField]
     /// The user for Basic or Digest authentication, as the origin requests; tried once.
     public var user: String?
-    /// The password of basic authentication.
+    /// The password for `user`.
     public var password: String?
-    /// The path of a PEM file with a client certificate.
+    /// Path of a PEM file with a client certificate.
     public var certificate: String?
-    /// The path of a PEM file with its key; nil when `certificate` contains it.
+    /// Path of a PEM file with the key; nil if `certificate` contains it.
     public var key: String?
     /// The password of an encrypted key.
     public var keyPassword: String?
-    /// The path of a PEM file of certificate authorities in place of the system's.
+    /// Path of a PEM file of certificate authorities that replaces the system's.
     public var authorities: String?
 
     /// A profile without secrets.
@@ -43,8 +43,8 @@ extension CredentialProfile {
     ///
     /// Only `origins` is required. Relative paths refer to the working directory.
     ///
-    /// - Throws: `VariantError` with the JSON path for anything else, unknown fields included; no message contains a
-    ///   value.
+    /// - Throws: `VariantError` with the JSON path for anything else, including unknown fields; messages never contain
+    ///   values.
     public static func profiles(json: [UInt8]) throws(VariantError) -> [String: CredentialProfile] {
         guard case .object(let values) = try JSONValue.parse(json) else {
             throw VariantError(path: "$", message: "must be an object")
@@ -103,7 +103,7 @@ extension CredentialProfile {
         return pairs
     }
 
-    /// A text for libcurl, which reads up to the first NUL.
+    /// A text without NUL, at which libcurl would stop reading.
     private static func text(_ fields: inout JSONFields, _ name: String) throws(VariantError) -> String? {
         let text = try fields.string(name)
         if text?.utf8.contains(0) == true { throw fields.refusal(name, "must not contain NUL") }

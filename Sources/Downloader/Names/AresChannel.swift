@@ -1,8 +1,8 @@
 internal import CCares
 
-/// The queries of c-ares. The corresponding C type is `ares_channel`.
+/// c-ares queries. Wraps `ares_channel`.
 ///
-/// Like the system it reads `/etc/resolv.conf`, `/etc/hosts` and their order in `/etc/nsswitch.conf`; it uses no other
+/// Like the system it reads `/etc/resolv.conf`, `/etc/hosts` and their order in `/etc/nsswitch.conf`, but no other
 /// source of names.
 struct AresChannel: ~Copyable {
     private final class Query {
@@ -12,7 +12,6 @@ struct AresChannel: ~Copyable {
 
     private let pointer: OpaquePointer
 
-    /// Which addresses a query asks for.
     enum Family: Int32 {
         case any = 0
         case v4 = 4
@@ -21,8 +20,8 @@ struct AresChannel: ~Copyable {
 
     /// A server has 1 s to respond, then 2 s.
     ///
-    /// - Parameter servers: `address:port,…` instead of the servers of `/etc/resolv.conf`; nil by default.
-    /// - Returns: nil only when memory is short or `servers` is malformed.
+    /// - Parameter servers: `address:port,…` replacing the servers in `/etc/resolv.conf`; nil by default.
+    /// - Returns: nil if out of memory or `servers` is malformed.
     init?(servers: String? = nil) {
         guard let pointer = larder_ares_new(1000, 2, servers) else { return nil }
         self.pointer = pointer
@@ -30,7 +29,7 @@ struct AresChannel: ~Copyable {
 
     deinit { larder_ares_free(pointer) }
 
-    /// Queries the addresses of a name; `done` is called once, here, in `wait` or in `deinit`.
+    /// Queries a name's addresses; `done` is called once, here, in `wait` or in `deinit`.
     func query(_ host: String, _ family: Family, _ done: @escaping (LookupCache.Answer) -> Void) {
         larder_ares_query(
             pointer, host, family.rawValue,
@@ -41,8 +40,8 @@ struct AresChannel: ~Copyable {
             }, Unmanaged.passRetained(Query(done)).toOpaque())
     }
 
-    /// Sleeps until `event` is signalled or a query is due, at most `milliseconds` (-1: no limit), and runs what is
-    /// due.
+    /// Sleeps until `event` is signalled or a query is due, at most `milliseconds` (-1: no limit), and runs due
+    /// queries.
     func wait(event: Int32, milliseconds: Int32) { larder_ares_wait(pointer, event, milliseconds) }
 
     private static func answer(_ outcome: Int, _ bytes: UnsafePointer<UInt8>?, _ count: Int) -> LookupCache.Answer {

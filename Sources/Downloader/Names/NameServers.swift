@@ -2,12 +2,12 @@ internal import CCares
 internal import Concurrency
 private import Glibc
 
-/// Queries name servers concurrently on one thread: unanswered queries delay no others.
+/// Queries name servers on one thread, concurrently: unanswered queries do not delay others.
 final class NameServers: Sendable {
     private let loop: LookupLoop
     private let thread: EventLoop
 
-    /// - Parameter servers: `address:port,…` instead of the servers of `/etc/resolv.conf`; nil by default.
+    /// - Parameter servers: `address:port,…` replacing the servers in `/etc/resolv.conf`; nil by default.
     init(servers: String? = nil) {
         loop = LookupLoop(servers)
         thread = EventLoop(name: "larder-dns", poller: loop)
@@ -15,46 +15,44 @@ final class NameServers: Sendable {
 
     deinit { thread.stop() }
 
-    /// Queries the addresses of a name, from any thread; `done` is called once, on the thread of the name servers,
-    /// within 4 s.
+    /// Queries a name's addresses, from any thread; `done` is called once, on the name server thread, within 4 s.
     func query(_ host: String, _ done: @escaping @Sendable (LookupCache.Answer) -> Void) {
         loop.added.withLock { $0.append((host, done)) }
         loop.wake()
     }
 }
 
-/// The sleep of the thread: until a name server responds, a query times out, or another lookup arrives.
+/// The thread's sleep: until a name server responds, a query times out, or another lookup arrives.
 ///
-/// A lookup has one query for both families. Some name servers never answer AAAA, and c-ares returns the addresses of
-/// the other query only after the time-out. So a lookup that lasts has one more query per family, and the first
-/// addresses end it.
+/// A lookup starts as one query for both families. Some name servers never answer AAAA, and c-ares then returns the
+/// IPv4 addresses only after the time-out. So a slow lookup adds one query per family, and the first addresses end it.
 ///
-/// Protected by its thread, which alone uses it, but for `added`, which has a lock.
+/// Protected by its thread; `added` has a lock.
 private final class LookupLoop: EventPoller, @unchecked Sendable {
     typealias Request = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
 
     private struct Lookup {
         let request: Request
         var queries = 1
-        /// When one query per family is sent; nil once it is.
+        /// When to send one query per family; nil once sent.
         var separateAt: ContinuousClock.Instant?
         var failure = LookupFailure.notFound
-        /// Whether the query for IPv4 alone was answered, without an address.
+        /// Whether the IPv4 query was answered without an address.
         var isMissing = false
     }
 
-    /// The configuration is read again after this time, when no query is running.
+    /// Age after which the configuration is read again, when no query is running.
     private static let lifetime = Duration.seconds(60)
-    /// How long a lookup lasts before it has a query per family.
+    /// Duration after which a lookup adds one query per family.
     private static let separateAfter = Duration.milliseconds(300)
 
-    /// The lookups that have not been started.
+    /// Lookups not started yet.
     let added = Locked<[Request]>([])
     private let servers: String?
     private let event: Int32
     private var channel: AresChannel
     private var madeAt = ContinuousClock.now
-    /// Queries of the channel, including the queries of ended lookups.
+    /// Running queries, also of ended lookups.
     private var queries = 0
     private var lookups: [UInt64: Lookup] = [:]
     private var lastNumber: UInt64 = 0
@@ -106,15 +104,15 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {
 
     private func query(_ number: UInt64, _ host: String, _ family: AresChannel.Family) {
         queries += 1
-        // Weak: the channel ends its queries in its deinit, when this object is gone already.
+        // Weak: the channel ends its queries in its deinit, after this object is gone.
         channel.query(host, family) { [weak self] answer in
             self?.queries -= 1
             self?.ended(number, family, answer)
         }
     }
 
-    /// A query has ended: the first addresses are the answer. Without any, an unanswered query for IPv6 does not count
-    /// where the one for IPv4 was answered: the name server works.
+    /// A query has ended; the first addresses are the answer. Without any, an unanswered IPv6 query is ignored if the
+    /// IPv4 query was answered, as the name server works.
     private func ended(_ number: UInt64, _ family: AresChannel.Family, _ answer: LookupCache.Answer) {
         guard var lookup = lookups[number] else { return }
         lookup.queries -= 1

@@ -5,32 +5,32 @@ package enum LookupFailure: Error, Sendable, Equatable {
     /// The name does not exist or has no address.
     case notFound
     case timedOut
-    /// The name servers respond, but not to this query: SERVFAIL, NOTIMP or REFUSED.
+    /// The name servers answer SERVFAIL, NOTIMP or REFUSED.
     case serverFailed
-    /// No name server can be reached, or memory is short.
+    /// No name server can be reached, or out of memory.
     case unreachable
     case cancelled
 }
 
-/// Turns names into addresses; tests provide their own.
+/// Resolves names; tests provide their own.
 package protocol NameResolving: Sendable {
     /// The addresses of `host`, at least one, unchecked; returns within `limit`.
     func addresses(of host: String, within limit: Duration) async throws(LookupFailure) -> [IPAddress]
 }
 
-/// Looks names up by name servers without blocking, or by the system's resolver on threads; answers are cached.
+/// Resolves names with name servers, without blocking, or with the system's resolver on threads. Answers are cached.
 ///
-/// Concurrent lookups of one name are shared, and their number is bounded. They are no `SingleFlight`, because a lookup
-/// cannot be cancelled: it goes on, and counts, without the tasks that wait for it. With name servers an unanswered
-/// name delays no other. `getaddrinfo` uses every source of names of the system but cannot be interrupted: its thread
-/// stays occupied after the limit, and when all threads are, other names wait.
+/// Concurrent lookups of one name are shared and bounded in number. `SingleFlight` does not fit: a lookup cannot be
+/// cancelled, so it runs and counts even when nobody waits. With name servers, an unanswered name delays no other.
+/// `getaddrinfo` uses all of the system's sources but cannot be interrupted: its thread stays busy after the limit, and
+/// when all are busy, other names wait.
 package final class Resolver: NameResolving {
     /// Starts a lookup; the callback is called once, from any thread, possibly before the return.
     typealias Lookup = @Sendable (String, @escaping @Sendable (LookupCache.Answer) -> Void) -> Void
 
     private struct State: Sendable {
         var cache = LookupCache()
-        /// Running lookups and the tasks that wait for them.
+        /// Running lookups and their waiting tasks.
         var running: [String: [UInt64]] = [:]
     }
 
@@ -44,12 +44,12 @@ package final class Resolver: NameResolving {
         self.init(lookup: NameServers().query)
     }
 
-    /// A resolver over `getaddrinfo`.
+    /// A resolver using `getaddrinfo`.
     package convenience init(threads: Int) {
         self.init(lookup: SystemNames(threads: threads).query)
     }
 
-    /// A resolver over a blocking lookup.
+    /// A resolver using a blocking lookup.
     convenience init(threads: Int, lookup: @escaping @Sendable (String) -> LookupCache.Answer) {
         let pool = ThreadPool(name: "larder-dns", threads: threads)
         self.init { host, done in pool.submit { done(lookup(host)) } }
@@ -73,8 +73,7 @@ package final class Resolver: NameResolving {
         return try result.get()
     }
 
-    /// Starts a lookup unless one runs, and waits for its answer. The lookup continues when all tasks that wait for it
-    /// are cancelled.
+    /// Starts or joins a lookup and waits for its answer. The lookup continues if all waiting tasks are cancelled.
     private func answer(for host: String) async -> LookupCache.Answer {
         var isFirst = false
         return await lookups.wait(
@@ -99,9 +98,9 @@ package final class Resolver: NameResolving {
     }
 }
 
-/// The answers of recent lookups: addresses for 60 s, failures for 5 s, at most 4,096 names. A pure value.
+/// Answers of recent lookups: addresses for 60 s, failures for 5 s, at most 4,096 names.
 ///
-/// Not every source of names reports how long an answer is valid, so the time is fixed and short.
+/// Not every source reports how long an answer is valid, so the time is fixed and short.
 struct LookupCache: Sendable {
     typealias Answer = Result<[IPAddress], LookupFailure>
 
@@ -120,12 +119,12 @@ struct LookupCache: Sendable {
         return entry.answer
     }
 
-    /// Adds an answer. A full cache first loses expired answers, or all when none has expired.
+    /// Adds an answer. A full cache first drops expired answers, or all if none has expired.
     mutating func store(_ answer: Answer, for host: String, at now: ContinuousClock.Instant) {
         let lifetime: Duration
         switch answer {
         case .success: lifetime = .seconds(60)
-        // A name whose servers do not respond would cost the whole limit at each lookup.
+        // Cached, because each lookup of a name whose servers do not respond takes the whole time limit.
         case .failure(.notFound), .failure(.timedOut), .failure(.serverFailed): lifetime = .seconds(5)
         // These say nothing about the name.
         case .failure(.unreachable), .failure(.cancelled): return

@@ -1,13 +1,12 @@
 private import Concurrency
 private import Glibc
 
-/// Looks names up by `getaddrinfo` on threads.
+/// Resolves names with `getaddrinfo` on threads.
 ///
-/// Some name servers never answer AAAA, and `getaddrinfo` returns the addresses of the other query only after all its
-/// time-outs, 15 s by default. So a lookup that lasts, or waits for a thread, is followed by one of IPv4 addresses
-/// alone, which has threads of its own, and the first addresses end it. A call that has begun keeps its thread.
+/// Some name servers never answer AAAA, and `getaddrinfo` then returns the IPv4 addresses only after all time-outs, 15
+/// s by default. So a lookup that is slow or waits for a thread is followed by an IPv4-only lookup on separate threads,
+/// and the first addresses end it. A running call keeps its thread.
 final class SystemNames: Sendable {
-    /// Which addresses are looked up.
     enum Family: Sendable {
         case any, v4
     }
@@ -22,8 +21,8 @@ final class SystemNames: Sendable {
     private let lookup: @Sendable (String, Family) -> LookupCache.Answer
 
     /// - Parameters:
-    ///   - threads: for lookups, and as many for lookups of IPv4 addresses alone; at least 1.
-    ///   - separateAfter: how long a lookup lasts before the second one.
+    ///   - threads: threads for lookups, and as many for IPv4-only lookups; at least 1.
+    ///   - separateAfter: duration after which the second lookup starts.
     ///   - lookup: blocks; `getaddrinfo` by default.
     init(
         threads: Int, separateAfter: Duration = .milliseconds(300),
@@ -35,10 +34,10 @@ final class SystemNames: Sendable {
         self.lookup = lookup
     }
 
-    /// Looks the addresses of a name up, from any thread; `done` is called once, on another thread.
+    /// Resolves a name, from any thread; `done` is called once, on another thread.
     func query(_ host: String, _ done: @escaping @Sendable (LookupCache.Answer) -> Void) {
         let phase = ConditionLock(Phase.running)
-        /// Ends the lookup; false when it has ended.
+        /// Ends the lookup; false if it has already ended.
         @Sendable func end() -> Bool {
             var isFirst = false
             phase.change {
@@ -58,7 +57,7 @@ final class SystemNames: Sendable {
         poolOfIPv4.submit { [lookup, separateAfter] in
             guard !hasEnded(within: separateAfter) else { return }
             let answer = lookup(host, .v4)
-            // A name without IPv4 addresses may have others.
+            // A name without IPv4 addresses may have IPv6 addresses.
             if (try? answer.get()) != nil, end() { done(answer) }
         }
     }
@@ -70,7 +69,7 @@ final class SystemNames: Sendable {
         var list: UnsafeMutablePointer<addrinfo>?
         switch getaddrinfo(host, nil, &hints, &list) {
         case 0: break
-        // It does not tell SERVFAIL from a server that does not respond.
+        // `getaddrinfo` does not distinguish SERVFAIL from a server that does not respond.
         case EAI_AGAIN: return .failure(.serverFailed)
         case EAI_MEMORY: return .failure(.unreachable)
         case EAI_SYSTEM where LocalFault.reason(errno) != nil: return .failure(.unreachable)

@@ -1,43 +1,42 @@
 internal import Concurrency
 
-/// The part of this machine that may have caused a failure; the origin may have caused it as well.
+/// The part of this machine that may have caused a failure. The origin is the other possible cause.
 package enum LocalCause: Sendable, Equatable {
-    /// Its network: no response in time, no route to the host, a connection that is refused or reset, or name servers
-    /// that fail.
+    /// Its network: no response in time, no route, a connection refused or reset, or failing name servers.
     case network
-    /// Its clock, or an outdated file of authorities: a certificate is not valid at this time.
+    /// Its clock or an outdated authorities file: a certificate is not valid at this time.
     case certificateDates
-    /// Its file of authorities, or a proxy that intercepts TLS: the issuer of a certificate is unknown.
+    /// Its authorities file or a TLS-intercepting proxy: a certificate's issuer is unknown.
     case certificateIssuer
 }
 
-/// Whether failures that may be this machine's are so. A pure value.
+/// Decides whether possible local failures are this machine's fault.
 package struct LocalEvidence: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Origins whose certificates are refused, none being accepted, and mean that this machine is at fault. Fewer than
-    /// silent origins (`Reachability.origins`), because an origin with a bad certificate is rarer than a dead one.
+    /// Origins with refused certificates, with none accepted, that prove a local fault. Fewer than silent origins
+    /// (`Reachability.origins`), because bad certificates are rarer than dead origins.
     static let refusedOrigins = 4
-    /// The difference of clocks from which refused dates are this machine's fault.
+    /// Clock difference from which refused dates are this machine's fault.
     static let longestClockOffset = Duration.seconds(300)
 
-    /// How far this machine's time of day is ahead of the database's.
+    /// How far this machine's clock is ahead of the database's.
     package var clockOffset = Duration.zero
     private let authorities: String
     private var network = Reachability()
     private var certificates = Reachability(origins: Self.refusedOrigins)
 
-    /// - Parameter authorities: the path of the file of certificate authorities.
+    /// - Parameter authorities: path of the certificate authorities file.
     init(authorities: String) { self.authorities = authorities }
 
-    /// An origin has responded, with any status.
+    /// The origin has responded, with any status.
     mutating func answered(_ origin: Origin) {
         network.answered()
         if origin.scheme == .https { certificates.answered() }
     }
 
-    /// Why a request to `origin` that failed with a possible `cause` failed by this machine's fault; nil when the
-    /// origin may be at fault itself.
+    /// Why this machine caused the failure of a request to `origin`, given a possible `cause`; nil if the origin may be
+    /// at fault.
     mutating func reason(_ cause: LocalCause, _ origin: Origin, at now: Instant) -> String? {
         switch cause {
         case .network:
@@ -55,18 +54,17 @@ package struct LocalEvidence: Sendable {
     }
 }
 
-/// Whether this machine reaches any origin at all, or accepts the certificate of any. A pure value.
+/// Detects that this machine reaches no origin, or accepts no certificate.
 ///
-/// It does not when requests to several origins failed, for a reason that may be this machine's, and none has responded
-/// since the first of them. The finding ends with the next response, and by itself after some minutes, so
-/// that a list of dead origins ends, too.
+/// True if requests to several origins failed, possibly for a local reason, with no response since the first failure.
+/// Ends with the next response, and after some minutes, so that a list of dead origins ends too.
 struct Reachability: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Origins that are not reached within `window` and mean that none is; by default.
+    /// Origins that fail within `window` before all count as unreachable.
     static let origins = 8
     static let window = Duration.seconds(60)
-    /// How long errors are this machine's fault for this reason.
+    /// How long errors count as local for this reason.
     static let longest = Duration.seconds(300)
 
     private let origins: Int
@@ -81,8 +79,8 @@ struct Reachability: Sendable, Equatable {
         lostAt = nil
     }
 
-    /// A request to `origin` ended with an error that may be local (`FetchError.localCause`). True when it is: no
-    /// origin is reached.
+    /// A request ended with a possibly local error (`FetchError.localCause`). True if it is local: no origin is
+    /// reached.
     mutating func fail(_ origin: Origin, at now: Instant) -> Bool {
         failed = failed.filter { now - $0.value < Self.window }
         if failed.count < origins { failed[origin] = now }

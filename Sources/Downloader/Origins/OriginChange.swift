@@ -1,8 +1,8 @@
-/// The permission for one transfer, by which its outcome is judged.
+/// Permission for one transfer; its outcome is judged by it.
 package struct OriginPermit: Sendable, Equatable {
     let origin: Origin
     let started: ContinuousClock.Instant
-    /// Whether an open breaker admitted it as its probe.
+    /// Whether it is the probe of an open breaker.
     let isProbe: Bool
     /// The breaker's period in which it started.
     let epoch: Int
@@ -10,7 +10,7 @@ package struct OriginPermit: Sendable, Equatable {
 }
 
 enum OriginRefusal: Sendable, Equatable {
-    /// The origin is held, or its breaker is open.
+    /// The origin is paused, or its breaker is open.
     case held(until: ContinuousClock.Instant)
     /// The origin is given up after this failure.
     case down(OriginFailure)
@@ -42,15 +42,15 @@ package struct OriginFailure: Sendable, Equatable {
     }
 }
 
-/// A change of an origin's state that workers report to each other. Times may have passed already.
+/// A change of an origin's state, exchanged between workers. Times may have passed already.
 package enum OriginChange: Sendable, Equatable {
-    /// The origin requested a pause of this length.
+    /// The origin requested this pause.
     case held(for: Duration)
     /// The breaker has opened for this time after this failure, or its probe has begun.
     case opened(for: Duration, OriginFailure)
     /// A probe succeeded.
     case closed
 
-    /// Whether it concerns the hold, not the breaker.
+    /// Whether it concerns the pause, not the breaker.
     var isHold: Bool { if case .held = self { true } else { false } }
 }

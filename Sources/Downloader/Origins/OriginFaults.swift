@@ -1,10 +1,10 @@
 package import ImageModel
 
-/// Which failures count against an origin and in the end open its breaker.
+/// Which failures count against an origin and open its breaker.
 ///
-/// The most specific row of the queue's `retry_rule` decides: status first, then code. Without a row for its status, or
-/// for its code where there is no status, refused connections, timeouts and statuses 500…599 count. Only a status from
-/// 400 on or a failed connection can count: names, redirects and bodies concern the URL, not the origin.
+/// The most specific row of the queue's `retry_rule` decides: status first, then code. Without a matching row, refused
+/// connections, timeouts and statuses 500…599 count. Only statuses from 400 on and failed connections can count: names,
+/// redirects and bodies concern the URL.
 package struct OriginFaults: Sendable, Equatable {
     private struct Fault: Hashable {
         let domain: String
@@ -41,12 +41,16 @@ package struct OriginFaults: Sendable, Equatable {
     }
 }
 
-/// Whether an origin is requested over HTTP/1.1 after failures of its HTTP/2. A pure value.
+/// Falls back to HTTP/1.1 for an origin whose HTTP/2 fails.
 ///
-/// Transitions: allowed → suspected at a protocol failure; suspected → allowed at a success of a transfer that began
-/// after it; suspected → avoided at a failure of such a transfer; avoided → allowed after an hour. Failures of
-/// transfers that ran together count once. libcurl 7.88.1 has HTTP/2 faults of its own: a PING ends an idle connection,
-/// streams are refused.
+/// Transitions:
+/// - allowed → suspected: a protocol failure
+/// - suspected → allowed: success of a transfer that began later
+/// - suspected → avoided: failure of a transfer that began later
+/// - avoided → allowed: after an hour
+///
+/// Failures of concurrent transfers count once. libcurl 7.88.1 has HTTP/2 bugs: a PING ends an idle connection, streams
+/// are refused.
 struct HTTP2Fallback: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 

@@ -1,9 +1,8 @@
 package import Concurrency
 
-/// Which waiting transfer may start: the limits in all and per origin, breakers, holds, rates and the order. A pure
-/// value.
+/// Decides which waiting transfer may start, by total and per-origin limits, breakers, pauses, rates and order.
 ///
-/// A transfer whose origin may not receive another request does not delay the transfers of other origins.
+/// A transfer whose origin is at its limit does not delay other origins.
 package struct OriginLimits: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -20,17 +19,15 @@ package struct OriginLimits: Sendable {
         let since: Instant
     }
 
-    /// A request waits at least this long for its turn under a rate limit before it is refused.
+    /// How long a request waits for a rate limit before it is refused.
     static let rateWait = Duration.seconds(5)
 
     let settings: OriginSettings
     private let configuration: FetchConfiguration
-    /// Which failures count against an origin.
     package var faults = OriginFaults()
-    /// Which failures are this machine's.
     package var evidence: LocalEvidence
     private var states: [Origin: OriginState] = [:]
-    /// Waiting transfers of each origin, in the order of their tickets.
+    /// Waiting transfers by origin, in ticket order.
     private var waiting: [Origin: [Waiting]] = [:]
     private var running = 0
     private(set) var changes: [Origin: [OriginChange]] = [:]
@@ -46,17 +43,17 @@ package struct OriginLimits: Sendable {
     }
 
     var waitingCount: Int { waiting.values.reduce(0) { $0 + $1.count } }
-    /// How many origins are remembered.
+    /// Known origins.
     var count: Int { states.count }
 
     // MARK: - Transfers
 
-    /// Why a transfer to `origin` would be refused now; nil when it may wait or start.
+    /// Why a transfer to `origin` would be refused now; nil if it may wait or start.
     func refusal(_ origin: Origin, at now: Instant) -> OriginRefusal? {
         states[origin]?.refusal(at: now).flatMap { mayWait($0, since: now) ? nil : $0 }
     }
 
-    /// The transfer `ticket`, larger than all before, waits to start; or it is refused.
+    /// Adds a waiting transfer, whose ticket is larger than all earlier ones, or refuses it.
     mutating func enqueue(
         _ ticket: UInt64, _ origin: Origin, _ priority: FetchPriority = .normal, at now: Instant
     ) -> OriginRefusal? {
@@ -70,15 +67,14 @@ package struct OriginLimits: Sendable {
         return nil
     }
 
-    /// Removes a waiting transfer; false when it does not wait.
+    /// Removes a waiting transfer; false if it is not waiting.
     mutating func remove(_ ticket: UInt64, _ origin: Origin) -> Bool {
         guard let index = waiting[origin]?.firstIndex(where: { $0.ticket == ticket }) else { return false }
         _ = take(index, origin)
         return true
     }
 
-    /// The next transfer to start or to refuse. After `start` the transfer must `end`. The start of a probe may be a
-    /// change to report.
+    /// The next transfer to start or refuse. After `start`, call `end`. Starting a probe may be a change to report.
     mutating func next(at now: Instant) -> Decision {
         var best: (origin: Origin, index: Int, waiting: Waiting)?
         var due: Instant?
@@ -106,7 +102,7 @@ package struct OriginLimits: Sendable {
         return .start(take(best.index, best.origin), start.permit)
     }
 
-    /// A started transfer has ended; true when there is a change to report.
+    /// A started transfer has ended; true if there is a change to report.
     @discardableResult
     mutating func end(_ permit: OriginPermit, _ outcome: RequestOutcome, at now: Instant) -> Bool {
         running -= 1
@@ -121,12 +117,12 @@ package struct OriginLimits: Sendable {
         states[permit.origin]?.http2Succeeded(began: began)
     }
 
-    /// A transfer's try over HTTP/2 failed by the protocol; true when the origin is now requested over HTTP/1.1.
+    /// A transfer failed by the HTTP/2 protocol; true if the origin now uses HTTP/1.1.
     mutating func http2Failed(_ permit: OriginPermit, began: Instant, at now: Instant) -> Bool {
         states[permit.origin]?.http2Failed(began: began, at: now) ?? false
     }
 
-    /// Whether a transfer that waits since `since` may wait for the end of a hold.
+    /// Whether a transfer waiting since `since` may wait until the pause ends.
     private func mayWait(_ refusal: OriginRefusal, since: Instant) -> Bool {
         if case .held(let until) = refusal { until - since <= settings.maxWait } else { false }
     }
@@ -154,21 +150,21 @@ package struct OriginLimits: Sendable {
 
     // MARK: - Other workers
 
-    /// The changes since the last call, for each origin at most one of its hold and one of its breaker.
+    /// Changes since the last call: per origin at most one pause and one breaker.
     package mutating func takeChanges() -> [Origin: [OriginChange]] {
         defer { changes = [:] }
         return changes
     }
 
-    /// Puts back changes that could not be reported; newer ones replace them.
+    /// Puts back unreported changes, unless newer ones replace them.
     package mutating func putBack(_ older: [Origin: [OriginChange]]) {
         let newer = changes
         changes = older
         note(newer)
     }
 
-    /// These changes were reported, after which `known` applies to all workers. A breaker that is not among them is
-    /// this worker's alone: others reach the origin.
+    /// Records that changes were reported. `known` then applies to all workers; a breaker not in it is this worker's
+    /// alone, as others reach the origin.
     package mutating func shared(
         _ changes: [Origin: [OriginChange]], known: [(origin: Origin, change: OriginChange)]
     ) {
@@ -178,11 +174,11 @@ package struct OriginLimits: Sendable {
         }
     }
 
-    /// Adopts everything that other workers report now; what they no longer report ends here as well. True when there
+    /// Adopts the current reports of other workers and ends adopted states that are no longer reported. True if there
     /// is a change to report in answer.
     ///
-    /// - Parameter asked: when the report was asked for. The remaining times count from there: a late answer must not
-    ///   move their end behind the common one, after which every worker leaves the origin to probes.
+    /// - Parameter asked: when the query was sent. Remaining times count from there, so that a late answer does not
+    ///   move their end past the shared end, when all workers leave the origin to probes.
     @discardableResult
     package mutating func adopt(
         _ known: [(origin: Origin, change: OriginChange)], asked: ContinuousClock.Instant? = nil,
@@ -203,8 +199,8 @@ package struct OriginLimits: Sendable {
         return !answers.isEmpty
     }
 
-    /// Creates the state of an origin. When there are too many, those that restrict nothing are removed, then an
-    /// eighth: those whose restriction ends first.
+    /// Creates an origin's state. If there are too many, removes unrestricted origins, then the eighth whose
+    /// restrictions end first.
     private mutating func remember(_ origin: Origin, at now: Instant) {
         guard states[origin] == nil else { return }
         if states.count >= settings.remembered {
@@ -226,10 +222,10 @@ package struct OriginLimits: Sendable {
     }
 }
 
-/// The limits of all origins, shared by the network thread, which starts transfers by them, and by a worker, which
-/// exchanges holds and open breakers with other workers.
+/// The limits of all origins, shared by the network thread, which starts transfers, and the worker, which exchanges
+/// pauses and open breakers.
 package final class OriginLimiter: Sendable {
-    /// Signalled when `OriginLimits.takeChanges` has something to return.
+    /// Signalled when `OriginLimits.takeChanges` has changes.
     package let changed = AsyncEvent()
     package let settings: OriginSettings
     package let limits: Locked<OriginLimits>

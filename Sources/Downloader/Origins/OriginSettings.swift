@@ -1,40 +1,39 @@
-/// Breaker, holds and request rate, the same for every origin.
+/// Breaker, pauses and request rate, the same for every origin.
 public struct OriginSettings: Sendable, Equatable {
-    /// Counted failures in a row that open the breaker, `10`: refused connections, timeouts and 5xx by default.
+    /// Consecutive counted failures that open the breaker, `10`: by default refused connections, timeouts and 5xx.
     public var failures = 10
-    /// How long an open breaker refuses requests before it admits one probe, `60 s`.
+    /// How long an open breaker refuses requests before it allows one probe, `60 s`.
     public var open: Duration = .seconds(60)
-    /// Probes that fail in a row before the origin is given up: downloads then fail at once, with the error that opened
-    /// the breaker, until a probe succeeds, and other workers are not told. Nil, the default: it is never given up, and
-    /// downloads wait or fail as held.
+    /// Consecutive failed probes before the origin is given up: downloads then fail at once with the error that opened
+    /// the breaker, until a probe succeeds. Not reported to other workers. Nil, the default, never gives up: downloads
+    /// wait or fail as paused.
     public var probes: Int?
-    /// The longest `Retry-After` that is honoured, `1 h`.
+    /// Longest `Retry-After` that is honoured, `1 h`.
     public var longestHold: Duration = .seconds(3600)
-    /// Whether fewer requests are sent at once after 429, 503 and while requests queue at the origin, `true`.
+    /// Whether to reduce concurrency after 429 and 503 and while requests queue at the origin, `true`.
     public var adaptsConcurrency = true
-    /// Requests per second and origin; nil, the default, sets no limit.
+    /// Requests per second and origin; nil, the default, is no limit.
     public var rate: Double?
-    /// How long a download waits for a held origin before it fails with `LarderErrorDomain 106`, `60 s`.
+    /// How long a download waits for a paused origin before it fails with `LarderErrorDomain 106`, `60 s`.
     ///
     /// Zero suits a queue, which runs the job again later.
     public var maxWait: Duration = .seconds(60)
-    /// Origins remembered, `4096`; those without a restriction are removed first.
+    /// Origins remembered, `4096`; unrestricted ones are removed first.
     public var remembered = 4096
 
     /// The defaults.
     public init() {}
 
-    /// Whether an origin is given up after so many failed probes in a row.
     package func givesUp(after failedProbes: Int) -> Bool { probes.map { failedProbes >= $0 } ?? false }
 }
 
-/// Limits of one host in place of every origin's; what is nil is not replaced.
+/// Limits of one host; nil keeps the general limit.
 public struct OriginOverride: Sendable, Hashable {
     /// Requests per second.
     public var rate: Double?
-    /// Transfers, and so connections, at once, from 1 on.
+    /// Concurrent transfers, and so connections; at least 1.
     public var connections: Int?
-    /// Transfers at once over HTTP/2, from 1 on.
+    /// Concurrent transfers over HTTP/2; at least 1.
     public var streams: Int?
 
     /// Replaces nothing.

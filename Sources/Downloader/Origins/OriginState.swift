@@ -1,4 +1,4 @@
-/// The state of one origin, which decides whether a request may start now. A pure value; events carry their time.
+/// The state of one origin, which decides whether a request may start. Events carry their time.
 ///
 /// Transitions of the breaker:
 /// - closed(n) → closed(n + 1) at a counted failure; → open at number `OriginSettings.failures` in a row
@@ -8,9 +8,9 @@
 /// - probing → open when it fails, with `failedProbes` + 1; open with its time over when it is cancelled
 /// - closed, open → open when another worker reports an open breaker; closed stays within `successWindow` of a success
 /// - open → closed(0) when a reported open breaker is no longer reported before its end
-/// - open, probing → closed(0) when a request that began before succeeds
+/// - open, probing → closed(0) when an earlier request succeeds
 ///
-/// After `OriginSettings.probes` failed probes the origin is given up: nothing but `closed` is reported.
+/// After `OriginSettings.probes` failed probes the origin is given up: only `closed` is reported.
 ///
 /// Otherwise requests that began before the last change to or from open change nothing (`epoch`).
 struct OriginState: Sendable, Equatable {
@@ -18,9 +18,9 @@ struct OriginState: Sendable, Equatable {
 
     enum Answer: Sendable, Equatable {
         case ready
-        /// The limit of requests is reached until another one ends.
+        /// The concurrency limit is reached until a request ends.
         case full
-        /// The rate admits the next request then.
+        /// The rate allows the next request then.
         case wait(until: Instant)
         case refused(OriginRefusal)
     }
@@ -31,14 +31,14 @@ struct OriginState: Sendable, Equatable {
         case probing(failedProbes: Int)
     }
 
-    /// How long requests are held while a probe runs, until they are checked again.
+    /// How long requests are paused while a probe runs, before they are checked again.
     static let probePause = Duration.seconds(1)
-    /// The hold after 429 without `Retry-After`: doubled from the lower to the upper bound until a request succeeds.
+    /// Pause after 429 without `Retry-After`: doubles from the lower to the upper bound until a request succeeds.
     static let overloadHolds: ClosedRange<Duration> = .seconds(1)...(.seconds(60))
 
-    /// A worker to which the origin responded within this time does not adopt an open breaker, whatever failed since.
+    /// Within this time of a response, a worker does not adopt an open breaker, even after failures.
     static let successWindow = Duration.seconds(60)
-    /// How much later than in the database the end of a shared breaker may be here.
+    /// Allowed delay of a shared breaker's end, compared with the database.
     static let endSlack = Duration.seconds(1)
 
     let origin: Origin
@@ -48,15 +48,15 @@ struct OriginState: Sendable, Equatable {
     private(set) var concurrency: AdaptiveConcurrency
     var rate: RequestRate
     private var http2 = HTTP2Fallback()
-    /// Whether the last response came over HTTP/2, where transfers share a connection.
+    /// Whether the last response used HTTP/2, where transfers share a connection.
     private var isMultiplexed = false
     private var breaker = Breaker.closed(failures: 0)
     private var hold: Instant?
-    /// Holds for 429 without `Retry-After` since the last success, and when the last of them began.
+    /// Pauses for 429 without `Retry-After` since the last success, and when the last one began.
     private var overloads = 0
     private var overloadedAt: Instant?
     private var failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
-    /// Whether it was reported to other workers: then it ends when they no longer report it.
+    /// Whether it was reported to other workers; it then ends when they no longer report it.
     private var holdIsShared = false
     private var breakerIsShared = false
     private var epoch = 0
@@ -83,7 +83,7 @@ struct OriginState: Sendable, Equatable {
         return .ready
     }
 
-    /// Why no request may start now; nil when one may, as far as the limits allow.
+    /// Why no request may start now; nil if the limits allow one.
     func refusal(at now: Instant) -> OriginRefusal? {
         if let hold, now < hold { return .held(until: hold) }
         switch breaker {
@@ -97,8 +97,8 @@ struct OriginState: Sendable, Equatable {
 
     /// Starts a request after the answer `ready`. Its outcome must be passed to `end`.
     ///
-    /// The change to report to other workers is that a probe has begun: it holds the origin's other jobs meanwhile, which
-    /// would otherwise be claimed and returned again and again.
+    /// Reports that a probe has begun: this pauses the origin's other jobs, which would otherwise be claimed and
+    /// returned repeatedly.
     mutating func start(at now: Instant) -> (permit: OriginPermit, change: OriginChange?) {
         var change: OriginChange?
         var isProbe = false
@@ -115,7 +115,7 @@ struct OriginState: Sendable, Equatable {
         return (permit, change)
     }
 
-    /// A request has ended. Returns the changes to report to other workers.
+    /// A request has ended. Returns the changes to report.
     mutating func end(
         _ permit: OriginPermit, _ outcome: RequestOutcome, _ faults: OriginFaults, at now: Instant
     ) -> [OriginChange] {
@@ -139,8 +139,7 @@ struct OriginState: Sendable, Equatable {
         return changes
     }
 
-    /// How long to hold the origin after 429 without `Retry-After`. Requests that began before the last such hold add
-    /// none.
+    /// Pause after 429 without `Retry-After`. Requests that began before the last such pause add none.
     private mutating func overloadHold(_ outcome: RequestOutcome, _ permit: OriginPermit, at now: Instant) -> Duration?
     {
         guard case .answered(429, nil, _) = outcome, permit.started >= overloadedAt ?? permit.started else {
@@ -152,10 +151,10 @@ struct OriginState: Sendable, Equatable {
         return wait
     }
 
-    /// What an outcome means for the breaker.
+    /// An outcome's effect on the breaker.
     private enum Effect: Sendable, Equatable {
         case success, failure
-        /// A failure that does not count, or no outcome at all.
+        /// `neutral`: a failure that does not count. `none`: no outcome.
         case neutral, none
 
         init(_ outcome: RequestOutcome, _ faults: OriginFaults) {
@@ -204,7 +203,7 @@ struct OriginState: Sendable, Equatable {
         return opening(failedProbes: failedProbes)
     }
 
-    /// The report of an open breaker; nil when the origin is given up, so that its jobs are claimed.
+    /// The report of an open breaker; nil if the origin is given up, so that its jobs are claimed.
     private func opening(failedProbes: Int) -> OriginChange? {
         settings.givesUp(after: failedProbes) ? nil : .opened(for: settings.open, failure)
     }
@@ -216,7 +215,7 @@ struct OriginState: Sendable, Equatable {
         http2.succeed(began: began)
     }
 
-    /// A transfer over HTTP/2 failed by the protocol; true when HTTP/2 is now avoided.
+    /// A transfer failed by the HTTP/2 protocol; true if HTTP/2 is now avoided.
     mutating func http2Failed(began: Instant, at now: Instant) -> Bool {
         http2.fail(began: began, at: now)
         let isAvoided = http2.isAvoided(at: now)
@@ -224,12 +223,12 @@ struct OriginState: Sendable, Equatable {
         return isAvoided
     }
 
-    /// No transfer runs or waits: the shared connection may be closed by the next one.
+    /// No transfer runs or waits. The next one may close the shared connection.
     mutating func becomeIdle() { isMultiplexed = false }
 
     // MARK: - Other workers
 
-    /// A change that `end` returned was reported to other workers.
+    /// A change that `end` returned was reported.
     mutating func shared(_ change: OriginChange) {
         switch change {
         case .held: holdIsShared = true
@@ -238,12 +237,12 @@ struct OriginState: Sendable, Equatable {
         }
     }
 
-    /// Adopts what other workers or an operator have reported. Returns a change to report in answer.
+    /// Adopts a report of another worker or an operator. Returns a change to report in answer.
     mutating func adopt(_ change: OriginChange, at now: Instant) -> OriginChange? {
         switch change {
         case .held(let remaining):
             let until = now + min(remaining, settings.longestHold)
-            // A hold found here and not reported yet is newer.
+            // A local, unreported pause is newer.
             if !holdIsShared, let hold, hold > until { return nil }
             hold = until
             holdIsShared = true
@@ -256,7 +255,7 @@ struct OriginState: Sendable, Equatable {
             case .open(let end, let failed):
                 // Another worker has probed at the end.
                 failedProbes = end <= now + Self.endSlack && until > end + Self.endSlack ? failed + 1 : failed
-            // The origin responds to this worker: the failures are of other machines or networks.
+            // The origin responds to this worker: the fault is elsewhere.
             case .closed where succeededAt.map { now - $0 < Self.successWindow } ?? false: return .closed
             case .closed: epoch += 1
             }
@@ -268,7 +267,7 @@ struct OriginState: Sendable, Equatable {
         return nil
     }
 
-    /// Ends a reported hold or open breaker that is no longer reported. A breaker whose time is over stays for a probe.
+    /// Ends a reported pause or breaker that is no longer reported. A breaker past its time stays for a probe.
     mutating func withdraw(hold endsHold: Bool, breaker endsBreaker: Bool, at now: Instant) {
         if endsHold && holdIsShared {
             hold = nil
@@ -281,8 +280,7 @@ struct OriginState: Sendable, Equatable {
         }
     }
 
-    /// Whether it restricts nothing and equals a new state.
-    /// When its hold and its open breaker have ended; `now` when it has neither.
+    /// When its pause and open breaker have ended; `now` if it has neither and equals a new state.
     func restricted(until now: Instant) -> Instant {
         var end = max(now, hold ?? now)
         if case .open(let until, _) = breaker { end = max(end, until) }

@@ -1,4 +1,4 @@
-/// What the end of a transfer says about its origin.
+/// What a transfer's end says about its origin.
 package enum RequestOutcome: Sendable, Equatable {
     /// A response with any body.
     case answered(status: Int, retryAfter: Duration? = nil, firstByte: Duration? = nil)
@@ -7,12 +7,12 @@ package enum RequestOutcome: Sendable, Equatable {
     /// No request was sent, or it was cancelled before a response.
     case unknown
 
-    /// Whether the origin requests a lower rate.
+    /// Whether the origin asks for a lower rate.
     var isOverload: Bool {
         if case .answered(let status, _, _) = self { status == 429 || status == 503 } else { false }
     }
 
-    /// The pause that the origin requests.
+    /// The pause that the origin asks for.
     var hold: Duration? {
         guard isOverload, case .answered(_, let wait, _) = self else { return nil }
         return wait
@@ -30,7 +30,7 @@ package enum RequestOutcome: Sendable, Equatable {
         self =
             switch error.code {
             case .badStatus: .answered(status: error.httpStatus ?? 0, retryAfter: error.retryAfter)
-            // The origin responded; the content of the response concerns the URL only.
+            // The origin responded; the rest concerns the URL only.
             case .badImageData, .bodyTooLarge, .badContentEncoding, .loginDenied, .writeFailed, .notModified,
                 .badResponse, .badContentType, .pixelsExceeded, .edgeExceeded, .framesExceeded:
                 .answered(status: error.httpStatus ?? 200)

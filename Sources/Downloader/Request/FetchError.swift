@@ -1,8 +1,8 @@
 public import ImageModel
 
-/// The failure of a download, with SDWebImage's domain and code where it has one.
+/// A failed download, with SDWebImage's domain and code if it has them.
 public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kind of failure, which decisions are based on; `domain` and `domainCode` are recorded.
+    /// The kind of failure, for decisions; `domain` and `domainCode` are recorded.
     public enum Code: Sendable, Equatable, CaseIterable {
         case invalidURL, unsupportedScheme
         case addressRefused, portRefused, downgradeRefused, robotsRefused, originHeld
@@ -12,35 +12,34 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case badStatus, badImageData, bodyTooLarge, writeFailed, cancelled
         /// 304 without a stored copy.
         case notModified
-        /// The request cannot be sent: its headers or its method.
+        /// The request's headers or method cannot be sent.
         case invalidOperation
         case badResponse, badContentType
-        /// A file of a `file:` URL.
         case fileNotFound, fileNotRegular, fileNotPermitted, fileReadFailed
-        /// This machine lacks what every download needs: a route, a name server, descriptors, memory, disk space, a
-        /// file of certificates; or, with `profile`, the credential profile of a request or a file that it names.
+        /// This machine lacks something that every download needs: a route, name server, descriptors, memory, disk
+        /// space or certificates. With `profile`: the request's credential profile, or a file that it names.
         case localFault
         /// The first bytes declare a size over a limit.
         case pixelsExceeded, edgeExceeded, framesExceeded
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     public let code: Code
-    /// One line that names the URL (without userinfo and query), the limit and its value where there is one.
+    /// One line with the URL (without userinfo and query), and the limit and value if there is one.
     public private(set) var message: String
     /// The status of the last response; nil without one.
     public let httpStatus: Int?
-    /// The origin's `Retry-After` or the rest of a hold, 1 s … 1 h.
+    /// The origin's `Retry-After` or the rest of its pause, 1 s … 1 h.
     public let retryAfter: Duration?
-    /// libcurl's result code, where libcurl failed.
+    /// libcurl's result code if libcurl failed.
     public let curlCode: Int32?
-    /// With `localFault`: the credential profile that this machine cannot use, which concerns only the requests that
-    /// name it; nil when every download is concerned. Escaped, at most 64 characters.
+    /// With `localFault`: the unusable credential profile, if only its requests are affected. Escaped, at most 64
+    /// characters.
     public let profile: String?
-    /// The part of this machine that may be the cause instead of the origin; nil for none. `LocalEvidence` decides.
+    /// The part of this machine that may be the cause; nil for none. `LocalEvidence` decides.
     package let localCause: LocalCause?
 
-    /// This downloader's settings because of which it refuses the download, with the values that it needs.
+    /// The settings, with values, that would allow the refused download.
     package private(set) var needs: [RequiredSetting] = []
 
     /// Creates an error.
@@ -66,7 +65,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         self.localCause = localCause
     }
 
-    /// The same error with the settings that the download needs, which its message then names.
+    /// The same error with the settings that the download needs, listed in the message.
     package func needing(_ settings: [RequiredSetting]) -> FetchError {
         var copy = self
         copy.message += RequiredSetting.hint(settings)

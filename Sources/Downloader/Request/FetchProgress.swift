@@ -14,11 +14,11 @@ public struct FetchProgress: Sendable, Hashable {
         self.hasResponse = hasResponse
     }
 
-    /// SDWebImage's number for `expected`: -1 before a response, 0 for an unknown length.
+    /// SDWebImage's value for `expected`: -1 before a response, 0 for an unknown length.
     package var webImageExpected: Int64 { hasResponse ? expected ?? 0 : -1 }
 }
 
-/// Which steps of a download are reported. A pure value.
+/// Limits progress reports.
 struct ProgressThrottle {
     private let fraction: Double
     private let interval: Duration
@@ -26,8 +26,8 @@ struct ProgressThrottle {
     private var reportedAt: ContinuousClock.Instant?
 
     /// - Parameters:
-    ///   - fraction: the minimum gain between two reports, as a part of a known length, clamped to 0…1.
-    ///   - interval: the minimum time between two reports.
+    ///   - fraction: minimum gain between two reports, as a part of a known length, clamped to 0…1.
+    ///   - interval: minimum time between two reports.
     init(fraction: Double = 0, interval: Duration) {
         self.fraction = min(max(fraction, 0), 1)
         self.interval = interval
@@ -43,7 +43,7 @@ struct ProgressThrottle {
         return FetchProgress(received: 0, expected: expected)
     }
 
-    /// `received` bytes have arrived in all; nil when nothing is to be reported yet.
+    /// `received` bytes have arrived in total; nil if no report is due.
     mutating func piece(received: Int64, expected: Int64?, at now: ContinuousClock.Instant) -> FetchProgress? {
         if received != expected {
             if let reportedAt, interval > .zero, now - reportedAt < interval { return nil }
@@ -54,7 +54,7 @@ struct ProgressThrottle {
         return FetchProgress(received: received, expected: expected)
     }
 
-    /// The body is complete; nil when that was reported already.
+    /// The body is complete; nil if already reported.
     func end(received: Int64, expected: Int64?) -> FetchProgress? {
         reported == received ? nil : FetchProgress(received: received, expected: expected)
     }

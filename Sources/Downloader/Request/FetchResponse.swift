@@ -1,24 +1,23 @@
 private import ImageModel
 
-/// The response to a `FetchRequest`: a complete body, or confirmation that the stored copy is current.
+/// A response: a complete body, or confirmation that the stored copy is current.
 public struct FetchResponse: Sendable {
-    /// The status of the last response: 304 for `isNotModified`; nil where the loader has none.
+    /// The last response's status, 304 for `isNotModified`; nil if the loader has none.
     public var status: Int?
-    /// The headers of the last response: printable ASCII, other bytes percent-encoded, bounded (`ResponseHead`).
+    /// The last response's headers: printable ASCII, other bytes percent-encoded, bounded (`ResponseHead`).
     public var headers: [HeaderField]
     /// Bytes written, at least 1; 0 for `isNotModified`.
     public var bytes: Int
     /// SHA-256 of these bytes, 32 bytes; empty for `isNotModified`.
     public var sha256: [UInt8]
-    /// The origin confirmed the validators of the request: nothing was written
-    /// (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
+    /// The origin confirmed the validators; nothing was written (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
     public var isNotModified = false
-    /// Robots directives that apply to Larder, from `X-Robots-Tag` and `robots.txt`; nil when there are none.
+    /// Robots directives for Larder, from `X-Robots-Tag` and `robots.txt`; nil for none.
     public var robots: String?
-    /// The URL of the last request; nil where the loader has none.
+    /// The last request's URL; nil if the loader has none.
     package var url: SourceURL?
     package var redirects = 0
-    /// How often a broken transfer was continued.
+    /// Times that a broken transfer was continued.
     package var resumptions = 0
     /// Whether the last transfer also served another request.
     package var isShared = false
@@ -28,10 +27,10 @@ public struct FetchResponse: Sendable {
     package var timings = FetchTimings()
     /// The `Location` of a redirect to follow, as sent.
     var location: [UInt8]?
-    /// The cookies after the last response, in libcurl's notation.
+    /// Cookies after the last response, in libcurl's notation.
     var cookies: [String] = []
 
-    /// A body that a loader has written.
+    /// A body written by a loader.
     public init(bytes: Int, sha256: [UInt8], status: Int? = nil, headers: [HeaderField] = []) {
         self.bytes = bytes
         self.sha256 = sha256
@@ -46,7 +45,7 @@ public struct FetchResponse: Sendable {
         return response
     }
 
-    /// The validators of the body, bound to the URL that issued them.
+    /// The body's validators, bound to the URL that issued them.
     package var validators: Validators {
         Validators(
             etag: etag, lastModified: lastModified, sha256: SHA256Digest.hex(sha256),
@@ -73,11 +72,11 @@ package struct FetchTimings: Sendable, Equatable {
     package var lookup: Duration = .zero
     /// TCP and TLS handshakes.
     package var connect: Duration = .zero
-    /// From the start of a transfer to the first byte of its response.
+    /// From the start of a transfer to its first response byte.
     package var firstByte: Duration = .zero
-    /// Transfers, handshakes included.
+    /// Transfers, including handshakes.
     package var transfer: Duration = .zero
-    /// From the call to the last byte, waiting included.
+    /// From the call to the last byte, including waits.
     package var total: Duration = .zero
 
     mutating func add(_ other: FetchTimings) {
@@ -89,18 +88,18 @@ package struct FetchTimings: Sendable, Equatable {
     }
 }
 
-/// One request of a download, with its name lookup.
+/// One request of a download, including its name lookup.
 package struct FetchHop: Sendable {
     package let url: SourceURL
     package let start: ContinuousClock.Instant
     package private(set) var end: ContinuousClock.Instant
-    /// Nil when the request failed.
+    /// Nil if the request failed.
     package var status: Int?
     package var timings = FetchTimings()
 
     init(url: SourceURL, start: ContinuousClock.Instant) { (self.url, self.start, end) = (url, start, start) }
 
-    /// The hop, which ends now.
+    /// The hop, ending now.
     func ended() -> FetchHop {
         var hop = self
         hop.end = .now
@@ -108,26 +107,25 @@ package struct FetchHop: Sendable {
     }
 }
 
-/// What a request waits for before it is sent.
 package enum FetchWait: Sendable {
     case lookup, connection
 }
 
-/// The validators of a stored body, which make a request conditional (SDWebImage 5.21.5, SDWebImageRefreshCached).
+/// Validators of a stored body, for conditional requests (SDWebImage 5.21.5, SDWebImageRefreshCached).
 public struct Validators: Sendable, Hashable, Codable {
-    /// The `ETag` of the response, quotes included.
+    /// The response's `ETag`, including quotes.
     public var etag: String?
     /// The `Last-Modified` of the response.
     public var lastModified: String?
-    /// SHA-256 of the body as received, 64 hexadecimal digits.
+    /// SHA-256 of the received body, 64 hexadecimal digits.
     public var sha256: String?
 
-    /// SHA-256 of the URL whose response contained them, 64 hexadecimal digits; nil for the requested URL.
+    /// SHA-256 of the URL that returned them, 64 hexadecimal digits; nil for the requested URL.
     ///
-    /// They are sent to this URL only (RFC 9110, section 8.8: a validator belongs to one resource).
+    /// They are sent only to this URL (RFC 9110, section 8.8: a validator belongs to one resource).
     public var issuer: String?
 
-    /// Creates validators; without `etag` and `lastModified` the request stays unconditional.
+    /// Without `etag` and `lastModified` the request is unconditional.
     public init(etag: String? = nil, lastModified: String? = nil, sha256: String? = nil, issuer: String? = nil) {
         self.etag = etag
         self.lastModified = lastModified
@@ -135,7 +133,7 @@ public struct Validators: Sendable, Hashable, Codable {
         self.issuer = issuer
     }
 
-    /// The conditional headers. Both are sent where both are known: RFC 9110 gives the ETag precedence.
+    /// The conditional headers. Sends both if known: RFC 9110 gives the ETag precedence.
     var headers: [HeaderField] {
         [etag.map { HeaderField("If-None-Match", $0) }, lastModified.map { HeaderField("If-Modified-Since", $0) }]
             .compactMap { $0 }.filter(\.isSendable)

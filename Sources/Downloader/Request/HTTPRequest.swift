@@ -1,4 +1,4 @@
-/// The next HTTP request of a download, and how a redirect changes it. A pure value.
+/// The next HTTP request of a download, and how a redirect changes it.
 struct HTTPRequest: Sendable {
     let fetch: FetchRequest
     let limits: FetchLimits
@@ -9,21 +9,21 @@ struct HTTPRequest: Sendable {
     private(set) var url: SourceURL
     private(set) var method: String
     private(set) var body: [UInt8]?
-    /// The headers of the fetch request, without a profile's.
+    /// The request's headers, without a profile's.
     private(set) var headers: [HeaderField]
-    /// The validators of the stored copy, for the URL that issued them only.
+    /// Validators of the stored copy, only for the URL that issued them.
     private(set) var validatorHeaders: [HeaderField]
     private(set) var redirects = 0
-    /// The cookies of earlier responses in libcurl's notation; nil when cookies are neither kept nor sent.
+    /// Cookies of earlier responses in libcurl's notation; nil if cookies are neither kept nor sent.
     private(set) var cookies: [String]?
-    /// The approved addresses, the only ones that libcurl receives; behind a proxy, the proxy's.
+    /// The checked addresses, the only ones passed to libcurl; behind a proxy, the proxy's.
     var addresses: [IPAddress] = []
     var timeLeft: Duration
 
     /// The first request of a download.
     ///
-    /// - Throws: `invalidURL`, `unsupportedScheme`; `invalidOperation` for a method or a header that cannot be sent;
-    ///   `localFault` for a credential profile that the configuration does not have.
+    /// - Throws: `invalidURL`, `unsupportedScheme`; `invalidOperation` for an invalid method or header; `localFault`
+    ///   for an unknown credential profile.
     init(
         _ fetch: FetchRequest, _ configuration: FetchConfiguration, _ profiles: [String: CredentialProfile]? = nil
     ) throws(FetchError) {
@@ -55,7 +55,7 @@ struct HTTPRequest: Sendable {
         }
     }
 
-    /// Becomes the request that a redirect leads to.
+    /// Becomes the request for a redirect.
     ///
     /// - Throws: `tooManyRedirects`, `invalidURL`, `unsupportedScheme`, `downgradeRefused`; `badStatus` for a redirect
     ///   that would send the body to another origin.
@@ -67,7 +67,7 @@ struct HTTPRequest: Sendable {
         if url.origin.scheme == .https && next.origin.scheme == .http {
             throw FetchError(.downgradeRefused, "\(url): a redirect from https to http is refused: \(next)")
         }
-        // RFC 9110, section 15.4: 303 changes to GET, and so do 301 and 302 in response to a POST.
+        // RFC 9110, section 15.4: 303 changes to GET, as do 301 and 302 after a POST.
         if status == 303 || (status < 303 && method == "POST") {
             method = "GET"
             body = nil
@@ -89,17 +89,17 @@ struct HTTPRequest: Sendable {
 
     private func refusal(_ message: String) -> FetchError { FetchError(.invalidOperation, "\(url): \(message)") }
 
-    /// The profile, where it covers the URL's origin.
+    /// The profile, if it covers the URL's origin.
     var credentials: CredentialProfile? { profile.flatMap { $0.covers(url.origin) ? $0 : nil } }
 
-    /// The name of the profile that the fetch request names, as errors show it.
+    /// The profile's name as shown in errors.
     var profileName: String? { fetch.credentials.map { PercentEscape.printable($0.utf8, limit: 64) } }
 
     /// Whether 304 confirms a stored copy.
     var isConditional: Bool { !validatorHeaders.isEmpty }
 
-    /// Whether the response to this request also answers `other`: everything sent and every bound must be equal.
-    /// The first one gives priority and times.
+    /// Whether this request's response also answers `other`: everything sent and every limit must be equal. The first
+    /// request sets priority and times.
     func canServe(_ other: HTTPRequest) -> Bool {
         fetch.mayShare && other.fetch.mayShare && method == "GET" && other.method == "GET" && body == nil
             && other.body == nil && url.requestText == other.url.requestText && headers == other.headers
@@ -109,16 +109,16 @@ struct HTTPRequest: Sendable {
             && fetch.rules.agrees(with: other.fetch.rules)
     }
 
-    /// Whether the handle may serve other requests afterwards: it keeps user, password, cookies and method.
+    /// Whether the handle can be reused: it keeps user, password, cookies and method.
     var leavesHandleClean: Bool {
         !url.hasUserinfo && credentials == nil && cookies == nil && method == "GET" && body == nil
             && !allowsInvalidCertificates && fetch.upload == nil
     }
 
-    /// Whether a broken response may be continued with a range request.
+    /// Whether a range request may continue a broken response.
     var mayResume: Bool { method == "GET" && body == nil && fetch.upload == nil && headers["Range"] == nil }
 
-    /// The range of a partial response that was not requested; nil for any other response.
+    /// The range of an unrequested partial response; nil for other responses.
     func unrequestedRange(_ head: ResponseHead) -> String? {
         guard head.status == 206, headers["Range"] == nil, credentials?.headers["Range"] == nil else { return nil }
         guard let text = head.headers["Content-Range"] else { return nil }
@@ -126,7 +126,7 @@ struct HTTPRequest: Sendable {
         return "Content-Range \(text)"
     }
 
-    /// All headers to send, each name once: the profile's, the request's, then the downloader's own.
+    /// All headers to send, each name once: the profile's, the request's, then the downloader's.
     var sentHeaders: [HeaderField] {
         var sent = credentials?.headers ?? []
         for header in headers + validatorHeaders where !sent.contains(where: { $0.isNamed(header.name) }) {
@@ -137,7 +137,7 @@ struct HTTPRequest: Sendable {
     }
 }
 
-/// Percent-encoding of untrusted bytes for logs, tables and pages.
+/// Percent-encodes untrusted bytes for logs, tables and pages.
 enum PercentEscape {
     /// `%` and two upper-case hexadecimal digits.
     static func escape(_ byte: UInt8) -> [UInt8] {
@@ -145,7 +145,7 @@ enum PercentEscape {
         return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
 
-    /// Printable ASCII unchanged, every other byte percent-encoded, at most `limit` bytes.
+    /// Printable ASCII unchanged, other bytes percent-encoded, at most `limit` bytes.
     static func printable(_ bytes: some Collection<UInt8>, limit: Int) -> String {
         if bytes.count <= limit && bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) {
             return String(decoding: bytes, as: UTF8.self)

@@ -1,10 +1,10 @@
 extension ImageDownloader {
-    /// Calls a service by HTTP: any method and any status, no redirect, no `robots.txt`.
+    /// Calls an HTTP service: any method and status, no redirect, no `robots.txt`.
     ///
-    /// It shares the threads, connections, limits and address policy of downloads.
+    /// Shares the threads, connections, limits and address policy of downloads.
     ///
-    /// - Parameter file: receives the body of the response, of whatever status, from its current position.
-    /// - Throws: `FetchError`, not for a status.
+    /// - Parameter file: receives the body, for any status, from its current position.
+    /// - Throws: `FetchError`, but not for a status.
     package func call(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         var request = request
         request.isServiceCall = true
@@ -14,10 +14,10 @@ extension ImageDownloader {
         return try await follow(request, into: file) { _ in }
     }
 
-    /// Sends a body with POST under the address policy of downloads, and returns the status of the response.
+    /// Posts a body under the address policy of downloads and returns the status.
     ///
-    /// No redirect is followed, `robots.txt` is not read, and the body of the response is dropped; it may be empty and
-    /// have 64 KiB. The whole request may take 15 s.
+    /// Follows no redirect, reads no `robots.txt`, and drops the response body, which may have up to 64 KiB. The whole
+    /// request may take 15 s.
     ///
     /// - Throws: `FetchError`; `badStatus` for a status outside 200…299.
     package func post(

@@ -12,7 +12,7 @@ public struct ResponseHead: Sendable, Hashable {
         self.headers = headers
     }
 
-    /// The media type without parameters, in lower case; nil without `Content-Type`.
+    /// In lower case without parameters; nil without `Content-Type`.
     var mediaType: String? {
         guard let value = headers["Content-Type"] else { return nil }
         let type = value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
@@ -20,23 +20,22 @@ public struct ResponseHead: Sendable, Hashable {
     }
 }
 
-/// Which responses are accepted, checked in SDWebImage's order: modifier, status, media type
-/// (SDWebImage 5.21.5, SDWebImageDownloader acceptableStatusCodes, acceptableContentTypes and responseModifier).
+/// Accepted responses, checked in SDWebImage's order: modifier, status, media type (SDWebImage 5.21.5,
+/// SDWebImageDownloader acceptableStatusCodes, acceptableContentTypes and responseModifier).
 public struct ResponseRules: Sendable {
     /// Accepted statuses, `200 ..< 300` by default; nil accepts all.
     public var statuses: Range<Int>? = 200..<300
     /// Accepted media types in lower case without parameters; nil, the default, accepts all.
     public var mediaTypes: Set<String>?
-    /// Replaces the head of a response before it is checked; nil fails the download as `SDWebImageErrorDomain 2003`.
+    /// Replaces a response head before it is checked; nil fails the download as `SDWebImageErrorDomain 2003`.
     ///
-    /// Redirects and expected 304 responses do not reach it. It runs on the network thread and must not block. A
-    /// request with a modifier does not share its transfer.
+    /// Not called for redirects and expected 304 responses. Runs on the network thread and must not block. A request
+    /// with a modifier does not share its transfer.
     public var modifier: ResponseModifier?
 
     /// Creates rules with the defaults.
     public init() {}
 
-    /// Whether two requests accept the same responses.
     func agrees(with other: ResponseRules) -> Bool {
         statuses == other.statuses && mediaTypes == other.mediaTypes && modifier == nil && other.modifier == nil
     }

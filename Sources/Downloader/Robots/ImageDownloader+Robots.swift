@@ -1,12 +1,12 @@
 extension ImageDownloader {
-    /// Most bytes that libcurl passes on at once.
+    /// Maximum bytes that libcurl passes on at once.
     private static let maximumPieceBytes = 64 << 10
 
-    /// Whether the `robots.txt` of a URL's origin allows it.
+    /// Whether the origin's `robots.txt` allows a URL.
     ///
-    /// The file is requested as the image is: with its credential profile and its rule for certificates.
+    /// Requests the file with the image's credential profile and certificate rule.
     ///
-    /// - Throws: `robotsRefused` where it does not and `refuses` is set; the reason why the file could not be read.
+    /// - Throws: `robotsRefused` if it does not and `refuses` is set; the reason if the file could not be read.
     func isAllowedByRobots(_ url: SourceURL, for image: FetchRequest) async throws(FetchError) -> Bool {
         let rules = try await robots.rules(of: url) { [self] in await loadRobots(url.origin, for: image) }
         if rules.allow(url.target) { return true }
@@ -16,9 +16,9 @@ extension ImageDownloader {
         return false
     }
 
-    /// Records the directives that apply to a response.
+    /// Records the directives for a response.
     ///
-    /// - Throws: `robotsRefused` where one forbids the image and `refuses` is set.
+    /// - Throws: `robotsRefused` if one forbids the image and `refuses` is set.
     func addRobots(to response: inout FetchResponse, isAllowed: Bool) throws(FetchError) {
         let directives = RobotsDirectives(response.robotsTag)
         if configuration.robots.refuses, let forbids = directives.forbids {
@@ -30,8 +30,8 @@ extension ImageDownloader {
         response.robots = names.isEmpty ? nil : names.joined(separator: ", ")
     }
 
-    /// Reads the `robots.txt` of an origin with the limits of images (RFC 9309): absent (4xx) and unreadable files
-    /// allow everything; 5xx, 429 and failed connections are failures.
+    /// Reads an origin's `robots.txt` with the limits of images (RFC 9309): absent (4xx) and unreadable files allow
+    /// everything; 5xx, 429 and failed connections are failures.
     private func loadRobots(_ origin: Origin, for image: FetchRequest) async -> RobotsCache.Answer {
         do throws(FetchError) {
             let file = try MemoryFile(name: "robots.txt")

@@ -1,7 +1,6 @@
 internal import Concurrency
 
-/// The rules of `robots.txt` by origin: a day for rules, 60 s for a failure to read them (RFC 9309), bounded in number
-/// and bytes.
+/// `robots.txt` rules by origin: rules for a day, read failures for 60 s (RFC 9309), bounded in number and bytes.
 final class RobotsCache: Sendable {
     typealias Answer = Result<RobotsRules, FetchError>
 
@@ -26,10 +25,10 @@ final class RobotsCache: Sendable {
     private let state = Locked(State())
     private let loads = SingleFlight<Origin, Answer>()
 
-    /// Tasks that wait for a file that another one loads.
+    /// Tasks waiting for another task's load.
     var waiterCount: Int { loads.waiterCount }
 
-    /// The rules of the URL's origin; `load` reads them when they are not cached, once for all concurrent tasks.
+    /// The rules for the URL's origin; `load` reads uncached rules, once for all concurrent tasks.
     ///
     /// - Throws: why they could not be read.
     func rules(of url: SourceURL, load: () async -> Answer) async throws(FetchError) -> RobotsRules {
@@ -44,7 +43,7 @@ final class RobotsCache: Sendable {
         return try (answer ?? .failure(FetchError(.cancelled, "\(url): cancelled"))).get()
     }
 
-    /// Whether a load was cancelled or held, which says nothing about the file.
+    /// True if a load was cancelled or paused, which says nothing about the file.
     private static func isTransient(_ answer: Answer) -> Bool {
         guard case .failure(let error) = answer else { return false }
         return error.code == .cancelled || error.code == .originHeld
@@ -54,7 +53,7 @@ final class RobotsCache: Sendable {
         state.withLock { state in state.entries[origin].flatMap { .now < $0.expiry ? $0.answer : nil } }
     }
 
-    /// Expired entries are removed first, then any.
+    /// Removes expired entries first, then any.
     private func store(_ answer: Answer, for origin: Origin) {
         let isFailure = (try? answer.get()) == nil
         let entry = Entry(answer: answer, expiry: .now + (isFailure ? Self.failureLifetime : Self.lifetime))
@@ -73,11 +72,11 @@ final class RobotsCache: Sendable {
     }
 }
 
-/// What is done with robots directives (`X-Robots-Tag`) and `robots.txt`; by default directives are recorded.
+/// How to treat robots directives (`X-Robots-Tag`) and `robots.txt`; by default directives are recorded.
 public struct RobotsSettings: Sendable, Equatable {
-    /// Whether images that they forbid are refused as `LarderErrorDomain 104`, `false`.
+    /// Whether to refuse images that they forbid with `LarderErrorDomain 104`, `false`.
     public var refuses = false
-    /// Whether `robots.txt` is read before each request, `false`.
+    /// Whether to read `robots.txt` before each request, `false`.
     public var readsFile = false
 
     /// Creates settings with the defaults.

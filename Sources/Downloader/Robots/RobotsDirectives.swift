@@ -1,19 +1,19 @@
 /// The directives of an `X-Robots-Tag` header that apply to Larder.
 package struct RobotsDirectives: Sendable, Equatable {
-    /// The name of this program in directives and in `robots.txt`.
+    /// This program's name in directives and in `robots.txt`.
     package static let productToken = "larder"
     /// Directives that forbid storing the image.
     package static let forbidding: Set<String> = ["noai", "noimageai", "noindex", "noimageindex", "none"]
-    /// Directives with a value after a colon, which other words before a colon would make names of robots.
+    /// Directives with a value after a colon. Any other word before a colon is a robot's name.
     private static let valued: Set<String> = [
         "unavailable_after", "max-snippet", "max-image-preview", "max-video-preview",
     ]
     private static let maximumCount = 32
 
-    /// The directives in lower case, in order, each once, without values.
+    /// Lower case, in order, each once, without values.
     package private(set) var names: [String] = []
 
-    /// Reads the header's lines, separated by `;`.
+    /// Parses header lines separated by `;`.
     ///
     /// `noindex, noai` applies to all robots; after `name:` the rest of a line applies to that robot only.
     package init(_ header: String?) {
@@ -35,7 +35,6 @@ package struct RobotsDirectives: Sendable, Equatable {
         }
     }
 
-    /// The first directive that forbids storing the image.
     package var forbids: String? { names.first { Self.forbidding.contains($0) } }
 }
 

@@ -1,15 +1,15 @@
-/// The rules of a `robots.txt` for one robot (RFC 9309).
+/// The `robots.txt` rules for one robot (RFC 9309).
 package struct RobotsRules: Sendable, Equatable {
-    /// The rule with the longest matching pattern decides, `allow` on a tie.
+    /// The longest matching pattern decides, `allow` on a tie.
     struct Rule: Sendable, Equatable {
         let pattern: RobotsPattern
         let allows: Bool
     }
 
-    /// Bytes of a file that are read; the rest is ignored.
+    /// Bytes read from a file; the rest is ignored.
     static let maximumBytes = 500 << 10
     private static let maximumRules = 10_000
-    /// A longer pattern is ignored and a longer target is cut, which bounds the time to match.
+    /// Bounds the matching time: longer patterns are ignored, longer targets are cut.
     private static let maximumPatternBytes = 2048
 
     private let rules: [Rule]
@@ -18,7 +18,7 @@ package struct RobotsRules: Sendable, Equatable {
     /// No rules: everything is allowed.
     static let none = RobotsRules([])
 
-    /// Reads a file: the rules of all groups for `token`, else for `*`.
+    /// Parses a file: the rules of all groups for `token`, else for `*`.
     package init(_ bytes: some Collection<UInt8>, token: String = RobotsDirectives.productToken) {
         var own: [Rule]?
         var common: [Rule] = []
@@ -28,7 +28,7 @@ package struct RobotsRules: Sendable, Equatable {
         for (key, value) in Self.lines(bytes) {
             switch key {
             case "user-agent":
-                // A name that follows rules begins another group.
+                // A name after rules begins another group.
                 if inRules {
                     isOwn = false
                     isCommon = false
@@ -59,7 +59,7 @@ package struct RobotsRules: Sendable, Equatable {
         self.bytes = bytes.count
     }
 
-    /// Whether a path with its query may be requested. `/robots.txt` always may.
+    /// Whether a path with query may be requested; `/robots.txt` always may.
     func allow(_ target: String) -> Bool {
         let target = Array(RobotsPattern.normal(target.isEmpty ? "/" : target).prefix(Self.maximumPatternBytes))
         if target == Array("/robots.txt".utf8) { return true }
@@ -85,7 +85,7 @@ package struct RobotsRules: Sendable, Equatable {
 struct RobotsPattern: Sendable, Equatable {
     private let pieces: [[UInt8]]
     private let isAnchored: Bool
-    /// Bytes, by which the longest pattern is found.
+    /// In bytes; the longest pattern wins.
     let length: Int
 
     init(_ text: String) {
@@ -95,7 +95,7 @@ struct RobotsPattern: Sendable, Equatable {
         pieces = bytes.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map { Array($0) }
     }
 
-    /// Whether it matches a target in normal form, in time proportional to the product of both lengths.
+    /// Matches a target in normal form, in time proportional to the product of both lengths.
     func matches(_ target: [UInt8]) -> Bool {
         guard target.starts(with: pieces[0]) else { return false }
         var rest = target[pieces[0].count...]
@@ -109,7 +109,7 @@ struct RobotsPattern: Sendable, Equatable {
         return last.isEmpty || rest.firstRange(of: last) != nil
     }
 
-    /// Bytes beyond ASCII percent-encoded, escapes of unreserved characters decoded, other escapes in upper case.
+    /// Percent-encodes bytes beyond ASCII, decodes escapes of unreserved characters, and upper-cases other escapes.
     static func normal(_ text: String) -> [UInt8] {
         var normal: [UInt8] = []
         var rest = Array(text.utf8)[...]

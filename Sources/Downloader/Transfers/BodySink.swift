@@ -1,12 +1,12 @@
 private import ImageModel
 
-/// One receiver of a body: its file, its inspection and its progress.
+/// One receiver of a body: its file, inspection and progress.
 ///
-/// Requests that share a transfer have one each. Each file receives every piece, so that each request may be cancelled
-/// and its file renamed, changed or removed alone, and a failure such as a full disk concerns one request only.
-/// Confined to the network thread; the file is written by `BodyWriter`.
+/// Each request that shares a transfer has its own sink and file, so that a request may be cancelled and its file
+/// renamed, changed or removed independently, and a failure such as a full disk affects one request. Confined to the
+/// network thread; `BodyWriter` writes the file.
 final class BodySink {
-    /// Least bytes given to the writer at once; the last piece may be smaller.
+    /// Minimum bytes passed to the writer, except for the last piece.
     static let pieceBytes = 64 << 10
     private static let recognisedBytes = 4096
 
@@ -15,14 +15,14 @@ final class BodySink {
     private let url: SourceURL
     private var throttle: ProgressThrottle
     private var received: Int64 = 0
-    /// Bytes that the writer has not received yet.
+    /// Bytes not passed to the writer yet.
     private var buffer: [UInt8] = []
-    /// The first piece that the writer received, for sinks that are added later; nil before.
+    /// The writer's first piece, for sinks added later; nil before.
     private var firstPiece: [UInt8]?
-    /// The first bytes, until they are accepted.
+    /// The first bytes, until accepted.
     private var prefix: [UInt8] = []
     private var verdict = PrefixVerdict.unrecognised
-    /// A `Content-Encoding` that is not known: the body is taken as it is where that is an image.
+    /// An unknown `Content-Encoding`: the body is kept as it is if it is an image.
     private var unknownEncoding: String?
     /// The error that ended it; nil while it receives the body.
     private(set) var failure: FetchError?
@@ -43,7 +43,7 @@ final class BodySink {
         if let progress = request.progress { progress(throttle.head(expected: expected, at: now)) }
     }
 
-    /// Whether the transfer is to be paused until more of the body is written.
+    /// Whether to pause the transfer until more of the body is written.
     func isFull(sharesConnection: Bool) -> Bool {
         failure == nil && writer.isFull(sharesConnection: sharesConnection)
     }
@@ -76,14 +76,14 @@ final class BodySink {
         }
     }
 
-    /// Gives what is left to the writer, or discards it, and calls `closed` with the failure of the file, if any, once
-    /// it is not used any more.
+    /// Flushes or discards the rest, then calls `closed` with the file's failure, if any, when the file is no longer
+    /// used.
     func close(discarding: Bool = false, _ closed: @escaping @Sendable (FetchError?) -> Void) {
         writer.close(discarding ? nil : buffer, closed)
         buffer = []
     }
 
-    /// Discards what was received: the body starts again.
+    /// Discards received bytes: the body starts again.
     func restart() {
         guard failure == nil else { return }
         prefix = []
@@ -94,7 +94,7 @@ final class BodySink {
         firstPiece = nil
     }
 
-    /// Copies what this sink has received into one that is added later; false when that is impossible.
+    /// Copies received bytes to a sink added later; false if impossible.
     func copy(to late: BodySink) -> Bool {
         guard failure == nil, late.received == 0 else { return false }
         let first = firstPiece ?? buffer
@@ -118,7 +118,7 @@ final class BodySink {
 
     private var inspectedBytes: Int { max(Self.recognisedBytes, request.inspectedBytes) }
 
-    /// False when the body is refused.
+    /// False if the body is refused.
     private func inspect(_ piece: UnsafeRawBufferPointer) -> Bool {
         if case .accepted = verdict { return true }
         let first = UnsafeRawBufferPointer(rebasing: piece.prefix(inspectedBytes - prefix.count))

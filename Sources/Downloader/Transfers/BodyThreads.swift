@@ -1,10 +1,10 @@
 internal import Concurrency
 
-/// The threads on which bodies are written into files, so that up to three writes that hang delay no other transfer. A
-/// fourth delays all bodies until one of them ends.
+/// The threads that write bodies to files. Up to three hanging writes delay no other transfer; a fourth delays all
+/// bodies until one ends.
 ///
-/// The memory of bodies that wait for a thread is bounded: no transfer starts while as many files as there may be
-/// transfers are being written or wait for it, and `isFull` pauses transfers that are not paused otherwise.
+/// Bounds the memory of waiting bodies: no transfer starts while the number of busy files equals the transfer limit,
+/// and `isFull` pauses transfers that are not paused otherwise.
 final class BodyThreads: Sendable {
     static let count = 4
 
@@ -19,20 +19,19 @@ final class BodyThreads: Sendable {
     private let maximumBytes: Int
     private let hasRoomAgain: @Sendable () -> Void
 
-    /// - Parameter hasRoomAgain: called on one of the threads when `hasRoom` has become true.
+    /// - Parameter hasRoomAgain: called on one of the threads when `hasRoom` becomes true.
     init(_ configuration: FetchConfiguration, hasRoomAgain: @escaping @Sendable () -> Void) {
         maximumBusy = configuration.transfers
         maximumBytes = configuration.waitingBytes
         self.hasRoomAgain = hasRoomAgain
     }
 
-    /// Whether another transfer may start.
     var hasRoom: Bool { state.withLock { $0.busy < maximumBusy } }
 
-    /// Whether the bodies that wait have as many bytes as they may have together.
+    /// Whether waiting bodies have reached their total limit.
     var isFull: Bool { state.withLock { $0.waitingBytes >= maximumBytes } }
 
-    /// So many bytes more, or fewer, wait.
+    /// Changes the number of waiting bytes.
     func wait(_ bytes: Int) { state.withLock { $0.waitingBytes += bytes } }
 
     /// Runs `body`, which may block, on one of the threads.

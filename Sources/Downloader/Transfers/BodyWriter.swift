@@ -2,16 +2,16 @@ private import CLinux
 internal import Concurrency
 private import Glibc
 
-/// Writes a body into its file on the threads of `BodyThreads`.
+/// Writes a body to its file on the threads of `BodyThreads`.
 ///
-/// The network thread adds steps, which run in order, one at a time. While one runs, a second piece may wait; then the
-/// writer is full, and the transfer is paused until there is room. After a failure no further step runs.
+/// The network thread adds steps, which run in order, one at a time. While one runs, one more piece may wait; then the
+/// writer is full and the transfer is paused. After a failure no further step runs.
 final class BodyWriter: Sendable {
     private enum Step: Sendable {
         case write([UInt8])
-        /// Copies the first bytes into another writer's file; the steps of that writer wait for it.
+        /// Copies the first bytes to another writer's file; its steps wait for this one.
         case copy(count: Int64, to: BodyWriter)
-        /// Discards what was written.
+        /// Discards written bytes.
         case restart
 
         var bytes: Int { if case .write(let piece) = self { piece.count } else { 0 } }
@@ -19,16 +19,16 @@ final class BodyWriter: Sendable {
     }
 
     private struct State: Sendable {
-        /// The steps that have not begun.
+        /// Steps that have not begun.
         var steps: [Step] = []
-        /// Whether a thread runs steps, or will, or another writer copies into this file first.
+        /// Whether a thread runs steps or will, or another writer first copies into this file.
         var isBusy = false
-        /// Whether a piece waits, so that the transfer is to be paused.
+        /// Whether a piece waits, so that the transfer must be paused.
         var isFull = false
         var failure: FetchError?
         var closed: (@Sendable (FetchError?) -> Void)?
 
-        /// Adds a step; true when a thread must be started for it.
+        /// Adds a step; true if a thread must be started for it.
         mutating func add(_ step: Step) -> Bool {
             steps.append(step)
             defer { isBusy = true }
@@ -38,7 +38,7 @@ final class BodyWriter: Sendable {
 
     private let descriptor: Int32
     private let url: SourceURL
-    /// Where the body begins in the file; nil for a pipe or a device.
+    /// The body's start in the file; nil for a pipe or device.
     private let start: off_t?
     private let isReadable: Bool
     private let threads: BodyThreads
@@ -58,15 +58,15 @@ final class BodyWriter: Sendable {
 
     // MARK: - The network thread
 
-    /// Whether the transfer is to be paused.
+    /// Whether to pause the transfer.
     ///
-    /// - Parameter sharesConnection: libcurl 7.88.1 reads nothing from a connection while one of its streams is paused.
-    ///   Such a transfer is paused only when the bodies of all transfers have too many bytes.
+    /// - Parameter sharesConnection: libcurl 7.88.1 stops reading a connection while one of its streams is paused. So
+    ///   such a transfer is paused only when the bodies of all transfers have too many bytes.
     func isFull(sharesConnection: Bool) -> Bool {
         state.withLock { $0.isFull } && (!sharesConnection || threads.isFull)
     }
 
-    /// Why the file could not be written; nil while it can.
+    /// Why the file could not be written; nil without failure.
     var failure: FetchError? { state.withLock { $0.failure } }
 
     func write(_ piece: [UInt8]) {
@@ -81,24 +81,24 @@ final class BodyWriter: Sendable {
         if isFull { changed() }
     }
 
-    /// Discards what was written: the body starts again.
+    /// Discards written bytes: the body starts again.
     func restart() {
         if state.withLock({ $0.add(.restart) }) { threads.run { self.run() } }
     }
 
-    /// Whether the file's first bytes can be copied into the file of another writer.
+    /// Whether this file's first bytes can be copied to another writer's file.
     func canCopy(to late: BodyWriter) -> Bool { start != nil && isReadable && late.start != nil }
 
-    /// Copies what was given to this writer, `count` bytes, into the file of one that has not been used yet.
+    /// Copies the `count` bytes given to this writer to the file of an unused writer.
     func copy(count: Int64, to late: BodyWriter) {
         late.state.withLock { $0.isBusy = true }
         if state.withLock({ $0.add(.copy(count: count, to: late)) }) { threads.run { self.run() } }
     }
 
-    /// Writes the last piece and calls `closed` with the failure, if any, when the file is not used any more: on one of
+    /// Writes the last piece and calls `closed` with the failure, if any, when the file is no longer used: on one of
     /// the threads, or at once.
     ///
-    /// - Parameter last: nil to discard what is not written yet.
+    /// - Parameter last: nil discards unwritten bytes.
     func close(_ last: [UInt8]?, _ closed: @escaping @Sendable (FetchError?) -> Void) {
         let (mustStart, isIdle, failure) = state.withLock { state in
             var mustStart = false
@@ -168,7 +168,7 @@ final class BodyWriter: Sendable {
         }
     }
 
-    /// The error number; nil when all was written.
+    /// The error number; nil if everything was written.
     private func write(_ bytes: UnsafeRawBufferPointer) -> Int32? {
         var rest = bytes
         while let start = rest.baseAddress, !rest.isEmpty {
@@ -187,8 +187,7 @@ final class BodyWriter: Sendable {
         return ftruncate(descriptor, start) == 0 && lseek(descriptor, start, SEEK_SET) >= 0 ? nil : errno
     }
 
-    /// Copies the first bytes into another file, within the kernel where it can: file systems that can share the
-    /// blocks do.
+    /// Copies the first bytes to another file, in the kernel if possible: file systems may share the blocks.
     private func copy(_ count: Int64, into late: BodyWriter) -> Int32? {
         var rest = Int(count)
         var position = Int64(start ?? 0)
@@ -199,7 +198,7 @@ final class BodyWriter: Sendable {
                 if copied > 0 { rest -= copied }
                 if copied > 0 || copied < 0 && errno == EINTR { continue }
                 if copied < 0, LocalFault.reason(errno) != nil { return errno }
-                // Not between these two files.
+                // Not supported between these two files.
                 buffer = [UInt8](repeating: 0, count: 64 << 10)
             }
             let read = pread(descriptor, &buffer, min(rest, buffer.count), off_t(position))
@@ -214,7 +213,6 @@ final class BodyWriter: Sendable {
         return nil
     }
 
-    /// Records the failure of a system call.
     private func fail(_ number: Int32) {
         let reason = "\(String(cString: strerror(number))) (errno \(number))"
         let code: FetchError.Code = LocalFault.reason(number) == nil ? .writeFailed : .localFault
@@ -229,7 +227,7 @@ final class BodyWriter: Sendable {
         changed()
     }
 
-    /// The path of the file, for messages.
+    /// The file's path, for messages.
     private var path: String {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)

@@ -1,7 +1,7 @@
 /// Decodes a body piece by piece (RFC 9110, 8.4).
 ///
-/// Not left to libcurl: it takes an encoded body that is cut for whole, and refuses bytes after its end and unknown
-/// encodings, which browsers ignore. Confined to the network thread.
+/// libcurl's decoding does not fit: it accepts truncated bodies and refuses trailing bytes and unknown encodings, which
+/// browsers ignore. Confined to the network thread.
 final class ContentDecoder {
     enum Outcome {
         /// All decoded bytes were received.
@@ -12,15 +12,14 @@ final class ContentDecoder {
         case damaged
     }
 
-    /// As libcurl.
+    /// As in libcurl.
     private static let maximumEncodings = 5
 
-    /// The last encoding of the header is the first to be removed.
+    /// The header's last encoding is removed first.
     private let stages: [any DecodingStage]
-    /// Whether any bytes have arrived.
     private(set) var hasBegun = false
 
-    /// Nil without an encoding, or with one that is not known, or with too many.
+    /// Nil for no encoding, an unknown one, or too many.
     ///
     /// - Parameter encodings: the values of `Content-Encoding`.
     init?(_ encodings: [String]) {
@@ -48,12 +47,12 @@ final class ContentDecoder {
         }
     }
 
-    /// Whether every encoding's own end has arrived; bytes behind it are ignored.
+    /// Whether every encoding has reached its end; trailing bytes are ignored.
     var isComplete: Bool { stages.allSatisfy(\.isComplete) }
 
-    /// Decodes the next piece of the body.
+    /// Decodes the next piece.
     ///
-    /// - Parameter receive: called with the decoded bytes, part by part; false stops.
+    /// - Parameter receive: called with decoded bytes, part by part; false stops.
     func decode(_ piece: UnsafeRawBufferPointer, _ receive: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
         if !piece.isEmpty { hasBegun = true }
         return decode(piece, stages[...], receive)
@@ -74,11 +73,10 @@ final class ContentDecoder {
     }
 }
 
-/// One encoding of a body.
 protocol DecodingStage: AnyObject {
-    /// Whether the end of the encoded data has arrived.
+    /// Whether the encoded data have ended.
     var isComplete: Bool { get }
 
-    /// False when the bytes are not in the encoding. `receive` may stop it by false.
+    /// False if the bytes are not in the encoding. `receive` returns false to stop.
     func decode(_ piece: UnsafeRawBufferPointer, _ receive: (UnsafeRawBufferPointer) -> Bool) -> Bool
 }

@@ -1,7 +1,7 @@
 internal import CCurl
 
 extension FetchError.Code {
-    /// The kind of failure that a result of libcurl is, decided here only.
+    /// Maps libcurl's result to a kind of failure. The only such place.
     init(_ result: CURLcode) {
         self =
             switch result {
@@ -15,8 +15,7 @@ extension FetchError.Code {
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
                 CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
                 .certificateRefused
-            // The files of authorities and of the client's certificate are this machine's, as are its memory and
-            // libraries.
+            // The files of authorities and client certificate, memory and libraries belong to this machine.
             case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ENGINE_NOTFOUND,
                 CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
                 .localFault
@@ -34,14 +33,12 @@ extension FetchError.Code {
 }
 
 extension LocalCause {
-    /// Reads OpenSSL's result of a refused certificate, `X509_V_ERR_…`; nil for a certificate with another fault, such
-    /// as the name of another host.
+    /// From OpenSSL's verification result, `X509_V_ERR_…`; nil for other certificate faults, such as a wrong host name.
     init?(verification result: Int) {
         switch result {
-        // Not yet valid or no longer valid: the certificate (9, 10), a revocation list (11, 12).
+        // Not yet or no longer valid: certificate (9, 10), revocation list (11, 12).
         case 9...12: self = .certificateDates
-        // No certificate of the issuer (2, 20, 21), self-signed, alone or as the last of the chain (18, 19), not
-        // trusted (27).
+        // Issuer's certificate missing (2, 20, 21), self-signed (18, 19), untrusted (27).
         case 2, 18...21, 27: self = .certificateIssuer
         default: return nil
         }
@@ -49,8 +46,7 @@ extension LocalCause {
 }
 
 extension CredentialProfile {
-    /// The file of the profile that libcurl could not use, with the key's when either may be meant; nil for a failure
-    /// that has another cause.
+    /// The profile's file that libcurl could not use, with the key's if either may be meant; nil for other causes.
     func file(refusedBy result: CURLcode) -> String? {
         switch result {
         case CURLE_SSL_CERTPROBLEM: certificate.map { [$0, key].compactMap { $0 }.joined(separator: " or ") }
@@ -61,11 +57,11 @@ extension CredentialProfile {
 }
 
 extension HTTP2Fallback {
-    /// Whether a result is a failure of HTTP/2: of its framing, a reset stream, a request that cannot be sent, a
-    /// connection that ended before its stream.
+    /// Whether a result is an HTTP/2 failure: framing, a reset stream, a request that cannot be sent, or a connection
+    /// that ended before its stream.
     ///
-    /// libcurl 7.88.1 reports bytes that are no frame by `CURLE_SEND_ERROR`, or by `CURLE_GOT_NOTHING` when the
-    /// connection is closed at the same time.
+    /// libcurl 7.88.1 reports bytes that are no frame as `CURLE_SEND_ERROR`, or as `CURLE_GOT_NOTHING` if the
+    /// connection closes at the same time.
     ///
     /// - Parameters:
     ///   - isMultiplexed: the response head came over HTTP/2.

@@ -1,9 +1,9 @@
 internal import CCurl
 private import Glibc
 
-/// One curl handle, which serves one request after another.
+/// One curl handle, reused for successive requests.
 ///
-/// Confined to the network thread: its callbacks run there, within `curl_multi_perform`.
+/// Confined to the network thread: its callbacks run within `curl_multi_perform`.
 final class CurlTransfer {
     let easy: EasyHandle
     private var request: HTTPRequest?
@@ -11,12 +11,12 @@ final class CurlTransfer {
     private var addresses: CurlList?
     private var headers: CurlList?
     private let longestHold: Duration
-    /// The error number of the last socket that could not be opened; 0 when all could.
+    /// The error number of the last socket that failed to open; 0 if none did.
     private var socketError: Int32 = 0
-    /// How many bytes of the uploaded part libcurl has received.
+    /// Bytes of the uploaded part passed to libcurl.
     private var sent = 0
 
-    /// Nil only when memory is short.
+    /// Nil if out of memory.
     init?(_ configuration: FetchConfiguration) {
         guard let easy = EasyHandle() else { return nil }
         self.easy = easy
@@ -38,7 +38,7 @@ final class CurlTransfer {
             Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Prepares the handle for a try of a request; it must not be in a multi handle.
+    /// Prepares the handle for a try; it must not be in a multi handle.
     func begin(_ request: HTTPRequest, _ handler: ResponseHandler, http2: Bool) {
         self.request = request
         self.handler = handler
@@ -51,7 +51,7 @@ final class CurlTransfer {
         addresses = easy.setAddresses(request)
     }
 
-    /// The result of the transfer. The handle must be out of the multi handle already.
+    /// The transfer's result. The handle must already be removed from the multi handle.
     func end(_ code: CURLcode) -> Result<FetchResponse, FetchError> {
         guard let request, let handler else {
             return .failure(FetchError(.transportFailed, "a transfer ended that had not begun"))
@@ -73,7 +73,7 @@ final class CurlTransfer {
         }
     }
 
-    /// Detaches the request: nothing reaches its sinks any more.
+    /// Detaches the request: its sinks receive nothing more.
     func reset() {
         larder_curl_set_list(easy.pointer, CURLOPT_RESOLVE, nil)
         larder_curl_set_list(easy.pointer, CURLOPT_HTTPHEADER, nil)
@@ -110,12 +110,12 @@ final class CurlTransfer {
                 curlCode: Int32(code.rawValue), profile: name)
         }
         let cause = localCause(code, number, request)
-        // Here, so that it does not count against the origin.
+        // Checked here, so that it does not count against the origin.
         if cause == .network, let reason = LocalFault.deadGateway(to: request.addresses) {
             return FetchError(.localFault, "\(request.url): not connected, \(reason)", curlCode: Int32(code.rawValue))
         }
         let kind = FetchError.Code(code)
-        // `Transfers.checkTimeouts` has the other limits.
+        // `Transfers.checkTimeouts` handles the other limits.
         let message =
             kind == .timedOut
             ? "not connected within the connect limit of \(request.limits.connect)" : easy.errorMessage(code)
@@ -126,26 +126,26 @@ final class CurlTransfer {
             localCause: cause)
     }
 
-    /// The part of this machine that may have caused a failure instead of the origin.
+    /// The part of this machine that may have caused the failure.
     private func localCause(_ code: CURLcode, _ number: Int32, _ request: HTTPRequest) -> LocalCause? {
         switch code {
         case CURLE_OPERATION_TIMEDOUT: .network
         case CURLE_COULDNT_CONNECT: LocalFault.isPossible(number, to: request.addresses) ? .network : nil
         case CURLE_SSL_CONNECT_ERROR, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING:
-            // A filter on the way may end connections, also during the handshake.
+            // A firewall may end connections, even during the handshake.
             easy.count(CURLINFO_RESPONSE_CODE) == 0 && LocalFault.isPossible(ECONNRESET, to: request.addresses)
                 ? .network : nil
         case CURLE_PEER_FAILED_VERIFICATION:
             LocalCause(verification: easy.count(CURLINFO_SSL_VERIFYRESULT)).flatMap { cause in
-                // Authorities of a profile concern its origins only.
+                // A profile's authorities concern only its origins.
                 cause == .certificateIssuer && request.credentials?.authorities != nil ? nil : cause
             }
         default: nil
         }
     }
 
-    /// The error when a proxy does not accept this worker's name and password; nil when it does, or there is none. A
-    /// response with 407 that came through a tunnel is the origin's.
+    /// The error if a proxy rejects this worker's credentials; nil otherwise. A 407 received through a tunnel is the
+    /// origin's.
     private func proxyRefusal(_ request: HTTPRequest) -> FetchError? {
         guard let proxy = request.proxy else { return nil }
         let tunnel = easy.count(CURLINFO_HTTP_CONNECTCODE)
@@ -155,8 +155,8 @@ final class CurlTransfer {
             "\(request.url): the proxy \(proxy.url.origin) does not accept the user name and password (407)")
     }
 
-    /// Whether a proxy has failed, which is part of this machine's configuration. Once it is connected, it
-    /// may be the origin that does not respond.
+    /// Whether a proxy failed, which is part of this machine's configuration. Once connected, the origin may be the one
+    /// that does not respond.
     private func isProxyFailure(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT: true
@@ -183,7 +183,7 @@ final class CurlTransfer {
         let seconds = larder_curl_get_offset(easy.pointer, CURLINFO_RETRY_AFTER)
         let continues = handler.headEnds(
             ResponseHead(status: status, headers: easy.headers), location: easy.header("Location"),
-            // Bounded, so that an origin cannot delay its URLs as long as it likes.
+            // Bounded, so that an origin cannot delay its URLs for ever.
             retryAfter: seconds > 0 ? min(.seconds(seconds), longestHold) : nil)
         return continues ? count : 0
     }
@@ -192,12 +192,13 @@ final class CurlTransfer {
         let piece = UnsafeRawBufferPointer(start: bytes, count: count)
         let now = ContinuousClock.now
         guard let handler, handler.body(piece, at: now) else { return 0 }
-        // Here, because libcurl passes on all that a fast peer sends before it returns. It continues after the call.
+        // Pause here: libcurl passes on everything that a fast peer sends before it returns. It continues after the
+        // call.
         if handler.pausedAt == nil, handler.adjustPause(at: now) { easy.pause(true) }
         return count
     }
 
-    /// The next piece of an uploaded part. Read here, as it was written a moment ago and lies in the page cache.
+    /// The next piece of an uploaded part. Read here, as it was just written and is in the page cache.
     private func onRead(_ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> Int {
         guard let buffer, let upload = request?.fetch.upload else { return 0 }
         handler?.sends(at: .now)
@@ -214,7 +215,7 @@ final class CurlTransfer {
         return CURL_SEEKFUNC_OK
     }
 
-    /// The second check of addresses: no socket for a refused one, independent of its source.
+    /// The second address check: no socket for a refused address, whatever its source.
     private func onSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let handler, let target, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return -1 }
         handler.leavesQueue(at: .now)

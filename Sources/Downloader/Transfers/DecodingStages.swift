@@ -1,13 +1,13 @@
 private import CCompression
 
-/// How many decoded bytes are given on at once.
+/// Decoded bytes passed on at once.
 private let partBytes = 64 << 10
 
-/// The corresponding C type is `z_stream`.
+/// Wraps `z_stream`.
 final class InflateStage: DecodingStage {
     enum Container { case gzip, zlibOrRaw }
 
-    // Its state points back to it, so that it must not move.
+    // Heap-allocated: zlib's state points back to it, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private let container: Container
     private var hasStarted = false
@@ -27,7 +27,7 @@ final class InflateStage: DecodingStage {
     func decode(_ piece: UnsafeRawBufferPointer, _ receive: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         guard !isComplete, let first = piece.first else { return true }
         if !hasStarted {
-            // Servers send `deflate` with zlib's header and without; its first four bits are 8.
+            // Servers send `deflate` with and without zlib's header, whose low four bits are 8.
             let bits: Int32 = container == .gzip ? 15 + 16 : first & 15 == 8 ? 15 : -15
             guard inflateInit2_(stream, bits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
                 return false
@@ -51,12 +51,12 @@ final class InflateStage: DecodingStage {
     }
 }
 
-/// The corresponding C type is `BrotliDecoderState`.
+/// Wraps `BrotliDecoderState`.
 final class BrotliStage: DecodingStage {
     private let state: OpaquePointer
     private(set) var isComplete = false
 
-    /// Nil when memory is short.
+    /// Nil if out of memory.
     init?() {
         guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else { return nil }
         self.state = state
@@ -81,12 +81,12 @@ final class BrotliStage: DecodingStage {
     }
 }
 
-/// The corresponding C type is `ZSTD_DStream`.
+/// Wraps `ZSTD_DStream`.
 final class ZstandardStage: DecodingStage {
     private let stream: OpaquePointer
     private(set) var isComplete = false
 
-    /// Nil when memory is short.
+    /// Nil if out of memory.
     init?() {
         guard let stream = ZSTD_createDStream() else { return nil }
         self.stream = stream
@@ -103,7 +103,7 @@ final class ZstandardStage: DecodingStage {
                 let result = ZSTD_decompressStream(stream, &target, &source)
                 guard ZSTD_isError(result) == 0 else { return false }
                 if target.pos > 0, !receive(UnsafeRawBufferPointer(rebasing: part[..<target.pos])) { return true }
-                // The end of a frame.
+                // End of a frame.
                 if result == 0 { isComplete = true }
                 if isComplete || source.pos == source.size && target.pos < target.size { return true }
             }

@@ -1,15 +1,15 @@
 internal import CCurl
 private import Concurrency
 
-/// The options of libcurl that a request sets.
+/// Sets libcurl's options for a request.
 extension EasyHandle {
-    /// Options of every request. They prevent what libcurl does by default: following redirects, reading proxies from
-    /// the environment and passwords from files, using other protocols, raising signals.
+    /// Options of every request. Disables libcurl's defaults: following redirects, proxies from the environment,
+    /// passwords from files, other protocols, signals.
     func setOnce(_ configuration: FetchConfiguration) {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        // CURL_NETRC_IGNORED, which newer versions of libcurl define otherwise.
+        // CURL_NETRC_IGNORED, which newer versions of libcurl define differently.
         set(CURLOPT_NETRC, 0)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_NOPROGRESS, 1)
@@ -22,7 +22,7 @@ extension EasyHandle {
         set(CURLOPT_MAXLIFETIME_CONN, 600)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_USERAGENT, configuration.userAgent)
-        // Images are compressed already. `ContentDecoder` decodes what is encoded nevertheless.
+        // Images are already compressed. `ContentDecoder` decodes what arrives encoded anyway.
         set(CURLOPT_ACCEPT_ENCODING, "identity")
         set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         if let authorities = configuration.authorities { set(CURLOPT_CAINFO, authorities) }
@@ -30,21 +30,21 @@ extension EasyHandle {
         if let proxy = configuration.proxy {
             // libcurl's default is 1080.
             set(CURLOPT_PROXYPORT, Int(proxy.url.origin.port))
-            // Names in the environment's NO_PROXY would bypass the proxy.
+            // The environment's NO_PROXY would bypass the proxy.
             set(CURLOPT_NOPROXY, "")
             if let authorities = configuration.authorities { set(CURLOPT_PROXY_CAINFO, authorities) }
         }
     }
 
-    /// Options of this request. Those that remain in the handle are set only where needed; such a handle serves no
-    /// other request (`HTTPRequest.leavesHandleClean`).
+    /// Options of this request. Options that stay in the handle are set only if needed; such a handle is not reused
+    /// (`HTTPRequest.leavesHandleClean`).
     func set(_ request: HTTPRequest, http2: Bool) {
         set(CURLOPT_URL, request.url.requestText)
         set(CURLOPT_HTTP_VERSION, Int(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        // Waits until the TLS handshake of the first connection shows whether it can be shared. Without TLS libcurl
-        // 7.88.1 would wait for the first response.
+        // Waits until the first connection's TLS handshake shows whether it can be shared. Without TLS, libcurl 7.88.1
+        // would wait for the first response.
         set(CURLOPT_PIPEWAIT, http2 ? 1 : 0)
-        // 0 means no limit to libcurl.
+        // libcurl treats 0 as no limit.
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(1, request.limits.connect.milliseconds)))
         if request.leavesHandleClean { return }
         if request.allowsInvalidCertificates {
@@ -95,15 +95,15 @@ extension EasyHandle {
 
     /// Sets the headers; the list must live as long as they are set.
     ///
-    /// - Parameter sendsBody: whether a body is sent; it then follows the headers at once, without `Expect`.
+    /// - Parameter sendsBody: the body follows the headers immediately, without `Expect`.
     func setHeaders(_ headers: [HeaderField], sendsBody: Bool) -> CurlList? {
         let expect = sendsBody ? ["Expect:"] : []
         return setList(
             CURLOPT_HTTPHEADER, headers.map { "\($0.name):\($0.value.isEmpty ? "" : " ")\($0.value)" } + expect)
     }
 
-    /// Pins the addresses: libcurl uses `+host:port:address,…` in place of a lookup and drops it after a minute. The
-    /// list must live as long as it is set.
+    /// Pins the addresses with `+host:port:address,…`, which libcurl uses instead of a lookup and drops after a minute.
+    /// The list must live as long as it is set.
     func setAddresses(_ request: HTTPRequest) -> CurlList? {
         let target = request.proxy?.url ?? request.url
         let addresses = request.addresses.map { $0.family == .v6 ? "[\($0)]" : "\($0)" }
@@ -120,7 +120,7 @@ extension EasyHandle {
         return list
     }
 
-    /// The cookies of the handle, in libcurl's notation.
+    /// In libcurl's notation.
     var cookies: [String] {
         guard let list = larder_curl_get_list(pointer, CURLINFO_COOKIELIST) else { return [] }
         defer { curl_slist_free_all(list) }

@@ -1,12 +1,12 @@
 internal import CCurl
 private import Glibc
 
-/// The handle of one transfer. The corresponding C type is `CURL`.
+/// One transfer's handle. Wraps `CURL`.
 struct EasyHandle: ~Copyable {
     let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
 
-    /// Nil only when memory is short.
+    /// Nil if out of memory.
     init?() {
         guard Self.isLibraryReady, let handle = curl_easy_init() else { return nil }
         pointer = handle
@@ -20,7 +20,7 @@ struct EasyHandle: ~Copyable {
         errorText.deallocate()
     }
 
-    /// Initialises libcurl, once for the process.
+    /// Initialises libcurl once per process.
     static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
 
     func set(_ option: CURLoption, _ value: Int) { larder_curl_set_long(pointer, option, value) }
@@ -28,18 +28,18 @@ struct EasyHandle: ~Copyable {
     /// libcurl copies the text.
     func set(_ option: CURLoption, _ text: String) { larder_curl_set_text(pointer, option, text) }
 
-    /// Stops or continues reading the response of a transfer that is in a multi handle.
+    /// Pauses or continues reading the response of a transfer in a multi handle.
     func pause(_ pauses: Bool) { curl_easy_pause(pointer, pauses ? CURLPAUSE_RECV : CURLPAUSE_CONT) }
 
     func clear(_ option: CURLoption) { larder_curl_set_pointer(pointer, option, nil) }
 
-    /// A count or a code; 0 without one.
+    /// 0 if not available.
     func count(_ info: CURLINFO) -> Int { larder_curl_get_long(pointer, info) }
 
-    /// Time since the start of the transfer; zero when the event has not happened.
+    /// Time since the transfer's start; zero if the event has not happened.
     func time(_ info: CURLINFO) -> Duration { .microseconds(max(0, larder_curl_get_offset(pointer, info))) }
 
-    /// The first header of a name in the last response, its bytes as sent.
+    /// The first such header of the last response, bytes as sent.
     func header(_ name: String) -> [UInt8]? {
         var header: UnsafeMutablePointer<curl_header>?
         guard curl_easy_header(pointer, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
@@ -48,7 +48,7 @@ struct EasyHandle: ~Copyable {
         return UnsafeBufferPointer(start: value, count: strlen(value)).map { UInt8(bitPattern: $0) }
     }
 
-    /// The headers of the last response, escaped and bounded (`ResponseHead`).
+    /// The last response's headers, escaped and bounded (`ResponseHead`).
     var headers: [HeaderField] {
         var fields: [HeaderField] = []
         var previous: UnsafeMutablePointer<curl_header>?
@@ -76,7 +76,7 @@ struct EasyHandle: ~Copyable {
 struct CurlList: ~Copyable {
     let pointer: UnsafeMutablePointer<curl_slist>
 
-    /// Nil for an empty list and when memory is short.
+    /// Nil for an empty list, or if out of memory.
     init?(_ texts: [String]) {
         var list: UnsafeMutablePointer<curl_slist>?
         for text in texts {

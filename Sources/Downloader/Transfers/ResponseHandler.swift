@@ -1,14 +1,14 @@
 internal import ImageModel
 
-/// The state of one response: every header and every piece of the body is checked here before it is used.
+/// The state of one response. Checks every header and body piece before use.
 ///
-/// Transitions of `verdict`, each made when the head of a response is complete:
+/// Transitions of `verdict`, made when a response head is complete:
 /// - nil → body: accepted by the request's rules, or the rest of a broken body
 /// - nil → redirect, notModified: status 301, 302, 303, 307, 308 with `Location`; 304 to a conditional request
-/// - nil → refused: any other response; its body is read to keep the connection, up to 64 KiB
+/// - nil → refused: any other response; up to 64 KiB of its body are read to keep the connection
 /// - nil → unusable: a range that does not continue the received bytes
-/// - any but body → nil: another response to the same request (`responseBegins`), as after a demand for a password
-/// - any → nil: a new try of the request (`begin`)
+/// - any but body → nil: another response to the same request (`responseBegins`), as after a password challenge
+/// - any → nil: a new try (`begin`)
 ///
 /// Confined to the network thread.
 final class ResponseHandler {
@@ -27,28 +27,28 @@ final class ResponseHandler {
     private var discarded: Int64 = 0
     private var digest = SHA256Digest()
     private var sinks: [BodySink] = []
-    /// How a broken body is continued; nil for a first try.
+    /// How to continue a broken body; nil for a first try.
     private var resumption: Resumption?
     private(set) var verdict: Verdict?
     private(set) var bytes: Int64 = 0
-    /// Bytes of the whole body as announced.
+    /// The announced length of the whole body.
     private(set) var expected: Int64?
-    /// Whether other transfers use the connection at the same time, over HTTP/2.
+    /// Whether other transfers share the connection, over HTTP/2.
     var sharesConnection = false
-    /// Removes the body's encodings; nil for a body without one that is known.
+    /// Removes the body's encodings; nil without a known encoding.
     private var decoder: ContentDecoder?
-    /// When bytes arrived last, or the try began.
+    /// When bytes last arrived, or the try began.
     private(set) var lastActivity: ContinuousClock.Instant
-    /// Whether libcurl holds the try back until there is a connection for it.
+    /// Whether libcurl still queues the try for a connection.
     private(set) var isQueued = true
-    /// When libcurl first took the transfer out of its queue.
+    /// When libcurl first took the transfer from its queue.
     private(set) var startedAt: ContinuousClock.Instant?
-    /// When the transfer was paused because a file had no room; nil while it is not paused.
+    /// When the transfer was paused because a file had no room; nil if not paused.
     private(set) var pausedAt: ContinuousClock.Instant?
-    /// How long it was paused before.
+    /// Duration of earlier pauses.
     private(set) var pausedTime = Duration.zero
     private(set) var failure: FetchError?
-    /// Why an address was refused; a failure only when no other address was accepted.
+    /// Why an address was refused; a failure only if no other address was accepted.
     private(set) var refusedAddress: FetchError?
 
     init(_ request: HTTPRequest, at now: ContinuousClock.Instant) {
@@ -58,20 +58,19 @@ final class ResponseHandler {
 
     // MARK: - Sinks
 
-    /// Adds a sink; false when it cannot receive what has arrived already.
+    /// Adds a sink; false if it cannot receive the bytes that have already arrived.
     func add(_ sink: BodySink) -> Bool {
         if bytes > 0, sinks.first(where: { $0.failure == nil })?.copy(to: sink) != true { return false }
         sinks.append(sink)
         return true
     }
 
-    /// Removes a sink: it receives nothing more.
+    /// Removes a sink; it receives nothing more.
     func remove(_ sink: BodySink) { sinks.removeAll { $0 === sink } }
 
-    /// Whether any sink still receives the body.
     var isReceived: Bool { sinks.contains { $0.failure == nil } }
 
-    /// Pauses the transfer while a file has no room; true when this has changed.
+    /// Pauses the transfer while a file has no room; true if this changed.
     func adjustPause(at now: ContinuousClock.Instant) -> Bool {
         let isFull = sinks.contains { $0.isFull(sharesConnection: sharesConnection) }
         guard isFull != (pausedAt != nil) else { return false }
@@ -79,7 +78,7 @@ final class ResponseHandler {
         return true
     }
 
-    /// Another transfer of the connection was paused until now, which stopped this one.
+    /// A pause of another transfer on the connection, which stopped this one, has ended.
     func continuesWithConnection(at now: ContinuousClock.Instant) {
         if sharesConnection { lastActivity = now }
     }
@@ -104,7 +103,7 @@ final class ResponseHandler {
         if request.redirects == 0 && resumption == nil { for sink in sinks { sink.begin() } }
     }
 
-    /// A socket is opened for the try, or the request is sent over an open connection.
+    /// A socket is being opened for the try, or the request is sent over an open connection.
     func leavesQueue(at now: ContinuousClock.Instant) {
         lastActivity = now
         isQueued = false
@@ -131,7 +130,7 @@ final class ResponseHandler {
 
     // MARK: - The response
 
-    /// A status line. libcurl responds to a demand for a password itself, so one request may have several.
+    /// A status line. libcurl answers password challenges itself, so one request may have several.
     func responseBegins() {
         guard case .body? = verdict else { return verdict = nil }
     }
@@ -145,8 +144,8 @@ final class ResponseHandler {
         return false
     }
 
-    /// What libcurl's lack of memory, or from 8.6 something too large, means after the request was sent: it holds at most
-    /// 100 KB of one line of a head. Nil when the head is complete.
+    /// The error if libcurl ran out of memory, or from 8.6 reports something too large, after the request was sent: it
+    /// accepts at most 100 KB per header line. Nil if the head is complete.
     var oversizedHeader: FetchError? {
         guard verdict == nil else { return nil }
         return error(.badServerResponse, "a header exceeds the limit of \(request.limits.headers) bytes")
@@ -171,7 +170,7 @@ final class ResponseHandler {
         switch resumption?.judge(head) {
         case .rest?:
             verdict = .body(head)
-            // A first response without a length leaves it to the range.
+            // If the first response had no length, take it from the range.
             if expected == nil { expected = head.headers["Content-Range"].flatMap(ContentRange.init)?.total }
             return true
         case .whole?: restartBody()
@@ -181,7 +180,7 @@ final class ResponseHandler {
             verdict = .body(try request.fetch.rules.check(head, of: request.url))
         } catch {
             let refusal = FetchError(error.code, error.message, httpStatus: error.httpStatus, retryAfter: retryAfter)
-            // A demand for a password must be read to its end before libcurl can respond to it.
+            // A password challenge must be read to its end before libcurl can answer it.
             let mayRespond = head.status == 401 && request.credentials?.user != nil
             return discard(.refused(refusal), mayRespond ? nil : contentLength)
         }
@@ -205,7 +204,7 @@ final class ResponseHandler {
         return true
     }
 
-    /// A piece of the body; false ends the transfer.
+    /// False ends the transfer.
     func body(_ piece: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
         lastActivity = now
         guard case .body? = verdict else {
@@ -222,11 +221,11 @@ final class ResponseHandler {
         }
     }
 
-    /// Decoded bytes of the body; false ends the transfer.
+    /// False ends the transfer.
     private func received(_ piece: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
         if bytes + Int64(piece.count) > request.limits.body {
             let limit = request.limits.body
-            // How long the body is, is unknown.
+            // The body's length is unknown.
             failure = error(
                 .bodyTooLarge, "the body exceeds the limit of \(limit) bytes",
                 needs: [.body(max(expected ?? 0, limit &* 2))])
@@ -240,7 +239,7 @@ final class ResponseHandler {
 
     // MARK: - The end
 
-    /// The response, when the transfer has ended without a failure of the transport.
+    /// The response, if the transfer ended without a transport failure.
     func finish() throws(FetchError) -> FetchResponse {
         switch verdict {
         case .body(let head)?:
@@ -267,7 +266,7 @@ final class ResponseHandler {
         }
     }
 
-    /// Whether everything relevant of the response was read when libcurl was stopped.
+    /// Whether all relevant parts of the response were read before libcurl was stopped.
     var isDecided: Bool {
         switch verdict {
         case .redirect?, .notModified?, .refused?: true
@@ -275,7 +274,7 @@ final class ResponseHandler {
         }
     }
 
-    /// Prepares to continue a broken body; false when that is impossible.
+    /// Prepares to continue a broken body; false if impossible.
     func resume() -> Bool {
         guard request.mayResume, failure == nil else { return false }
         switch verdict {
@@ -283,7 +282,7 @@ final class ResponseHandler {
             restartBody()
             return true
         case .body(let head)?:
-            // The response to a range request has the validators, too.
+            // The response to a range request has the validators too.
             guard let next = Resumption(head: head.headers, offset: bytes, total: expected) else { return false }
             resumption = next
             return true
@@ -291,14 +290,14 @@ final class ResponseHandler {
         }
     }
 
-    /// Prepares to request the body again from its start; false for a response without a wanted body.
+    /// Prepares to request the body again from its start; false if no body is wanted.
     func restart() -> Bool {
         guard request.mayResume, failure == nil, !isDecided else { return false }
         if verdict != nil { restartBody() }
         return true
     }
 
-    /// Headers that the next try has in addition to the request's own.
+    /// Additional headers of the next try.
     var resumptionHeaders: [HeaderField] { resumption?.headers ?? [] }
 
     func fail(_ error: FetchError) { failure = error }

@@ -1,33 +1,32 @@
 private import CCurl
 
-/// How a broken body is continued, by Range and If-Range (RFC 9110, sections 13 and 14). A pure value.
+/// Continues a broken body by Range and If-Range (RFC 9110, sections 13 and 14).
 struct Resumption: Equatable {
-    /// Bytes received so far.
+    /// Received bytes.
     private let offset: Int64
-    /// Bytes of the whole body; nil while unknown.
+    /// Length of the whole body; nil if unknown.
     private let total: Int64?
     /// A strong validator of the received bytes: an ETag or a date.
     private let validator: String
 
-    /// What the response to the range request contains.
     enum Answer: Equatable {
-        /// The bytes that follow.
+        /// The following bytes.
         case rest
         /// The whole body again.
         case whole
-        /// A range that does not fit, or no body: the body is requested again without a range.
+        /// A range that does not fit, or no body: request the body again without a range.
         case unusable
         /// A response without a body, checked like any other.
         case other
     }
 
-    /// Nil when the response has no strong validator.
+    /// Nil if the response has no strong validator.
     init?(head: [HeaderField], offset: Int64, total: Int64?) {
         guard offset > 0, head["Accept-Ranges"]?.lowercased() != "none", head["Content-Encoding"] == nil else {
             return nil
         }
         if let etag = head["ETag"] {
-            // A weak ETag does not guarantee equal bytes, and a percent sign may be an escape made here.
+            // A weak ETag does not guarantee equal bytes, and a percent sign may be our own escape.
             guard etag.hasPrefix("\""), etag.hasSuffix("\""), etag.utf8.count > 2, !etag.utf8.contains(0x25) else {
                 return nil
             }
@@ -35,7 +34,7 @@ struct Resumption: Equatable {
         } else if let modified = head["Last-Modified"], let date = head["Date"],
             let changed = Self.seconds(modified), let answered = Self.seconds(date), answered - changed >= 60
         {
-            // RFC 9110, section 8.8.2.2: a date is strong when it is well before the response.
+            // RFC 9110, section 8.8.2.2: a date is strong if it is well before the response.
             validator = modified
         } else {
             return nil
@@ -52,13 +51,13 @@ struct Resumption: Equatable {
         switch head.status {
         case 200: .whole
         case 206: fits(head.headers) ? .rest : .unusable
-        // The received bytes are this URL's: they continue neither another URL's body nor a stored copy.
+        // The received bytes are this URL's: they cannot continue another URL's body or a stored copy.
         case 300..<400, 416: .unusable
         default: .other
         }
     }
 
-    /// An HTTP date in seconds since 1970; nil for another text. The corresponding C function is `curl_getdate`.
+    /// An HTTP date in seconds since 1970; nil if invalid. Uses `curl_getdate`.
     private static func seconds(_ date: String) -> Int? {
         let seconds = curl_getdate(date, nil)
         return seconds < 0 ? nil : seconds
@@ -67,13 +66,13 @@ struct Resumption: Equatable {
     private func fits(_ head: [HeaderField]) -> Bool {
         guard let range = head["Content-Range"].flatMap(ContentRange.init), range.first == offset else { return false }
         if let etag = head["ETag"], validator.hasPrefix("\""), etag != validator { return false }
-        // Without a total the range may end before the body does.
+        // Without a total the range may end before the body.
         guard let all = range.total else { return false }
         return range.last == all - 1 && (total == nil || total == all)
     }
 }
 
-/// A `Content-Range` header, `bytes 100-199/200`.
+/// A `Content-Range` header, such as `bytes 100-199/200`.
 struct ContentRange: Equatable {
     let first: Int64
     let last: Int64

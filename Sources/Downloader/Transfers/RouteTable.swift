@@ -1,7 +1,6 @@
 private import Glibc
 
-/// The IPv4 routes of the kernel's main table and its neighbours. A pure value over `/proc/net/route` and
-/// `/proc/net/arp`.
+/// The kernel's main IPv4 routes and neighbours, from `/proc/net/route` and `/proc/net/arp`.
 struct RouteTable: Sendable {
     private struct Route {
         let network: UInt32, mask: UInt32, gateway: UInt32
@@ -10,15 +9,15 @@ struct RouteTable: Sendable {
     }
 
     private static let up = 0x1, throughGateway = 0x2
-    /// The kernel has the hardware address of a neighbour (`ATF_COM`).
+    /// The kernel knows the neighbour's hardware address (`ATF_COM`).
     private static let complete = 0x2
     private static let maximumBytes = 256 << 10
 
     private var routes: [Route] = []
-    /// Whether the neighbour has answered, by its address.
+    /// Whether a neighbour has answered, by address.
     private var neighbours: [IPAddress: Bool] = [:]
 
-    /// Reads the texts of the two files. Lines that are not understood are skipped.
+    /// Parses the two files. Skips unknown lines.
     init(routes: String, neighbours: String) {
         for line in routes.split(separator: "\n").dropFirst() {
             let fields = line.split { $0 == "\t" || $0 == " " }
@@ -41,14 +40,13 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// The tables of now; nil where the system does not show them. The files are made by the kernel when they are
-    /// read, from memory.
+    /// The current tables; nil if the system hides them. Reading these files does not block on a disk.
     static func ofKernel() -> RouteTable? {
         guard let routes = text(of: "/proc/net/route"), let neighbours = text(of: "/proc/net/arp") else { return nil }
         return RouteTable(routes: routes, neighbours: neighbours)
     }
 
-    /// The gateway of the route to an address, when it was asked for its hardware address and has not answered.
+    /// The gateway for an address, if it was asked for its hardware address and has not answered.
     func deadGateway(to address: IPAddress) -> IPAddress? {
         let bits = UInt32(truncatingIfNeeded: address.bits)
         let route = routes.filter { bits & $0.mask == $0.network }
@@ -58,7 +56,7 @@ struct RouteTable: Sendable {
         return neighbours[gateway] == false ? gateway : nil
     }
 
-    /// Eight hexadecimal digits: the bytes in the order of the network, as a number of this machine.
+    /// Eight hexadecimal digits: network byte order read as a host number.
     private static func address(_ text: Substring) -> UInt32? {
         text.utf8.count == 8 ? UInt32(text, radix: 16).map { UInt32(bigEndian: $0) } : nil
     }

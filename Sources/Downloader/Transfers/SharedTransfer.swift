@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// One transfer and the requests that wait for it, from the first subscription to the result.
+/// One transfer and its waiting requests, from the first subscription to the result.
 ///
 /// Equal requests share a transfer. Each may unsubscribe; the transfer ends with the last. Confined to the network
 /// thread.
@@ -21,14 +21,14 @@ final class SharedTransfer {
     private var subscribers: [Subscriber] = []
     private var wasShared = false
     private(set) var curl: CurlTransfer?
-    /// The permission of the origin's limits; nil while waiting for it.
+    /// The permit from the origin's limits; nil while waiting for it.
     private(set) var permit: OriginPermit?
     private var started: ContinuousClock.Instant?
     /// When the current try began.
     private(set) var began: ContinuousClock.Instant?
     private(set) var usesHTTP2 = false
     private var resumptions = 0
-    /// The length of the body at the last resumption.
+    /// The body's length at the last resumption.
     private var resumedAt: Int64 = -1
 
     init(_ request: HTTPRequest, at now: ContinuousClock.Instant) {
@@ -41,7 +41,7 @@ final class SharedTransfer {
     var isEmpty: Bool { subscribers.isEmpty }
     var tickets: [UInt64] { subscribers.map(\.ticket) }
 
-    /// Adds a request; false when it cannot receive what has arrived already.
+    /// Adds a request; false if it cannot receive the bytes that have already arrived.
     func subscribe(
         _ ticket: UInt64, _ fetch: FetchRequest, into writer: BodyWriter, _ continuation: Continuation,
         at now: ContinuousClock.Instant
@@ -56,7 +56,7 @@ final class SharedTransfer {
         return true
     }
 
-    /// Ends one request with an error, once a write to its file that is under way has ended.
+    /// Ends one request with an error, after any write to its file.
     func unsubscribe(_ ticket: UInt64, _ error: FetchError) {
         guard let index = subscribers.firstIndex(where: { $0.ticket == ticket }) else { return }
         let subscriber = subscribers.remove(at: index)
@@ -87,16 +87,15 @@ final class SharedTransfer {
     /// The file of a request has room again, has none, or failed.
     func writerChanged(_ ticket: UInt64) { subscribers.first { $0.ticket == ticket }?.sink.writerChanged() }
 
-    /// Whether any subscriber still receives the body.
     var isReceived: Bool { handler.isReceived }
 
-    /// Whether a file has no room, so that nothing is read.
+    /// Whether reading is paused because a file has no room.
     var isPaused: Bool { handler.pausedAt != nil }
 
     /// Whether it is paused and stops the other transfers of its connection.
     var stopsConnection: Bool { isPaused && handler.sharesConnection }
 
-    /// Pauses the transfer while a file has no room. True when the other transfers of its connection continue with it.
+    /// Pauses the transfer while a file has no room. True if the other transfers of its connection continue.
     func adjustPause(at now: ContinuousClock.Instant) -> Bool {
         let stoppedConnection = stopsConnection
         if let curl, handler.adjustPause(at: now) { curl.easy.pause(isPaused) }
@@ -105,7 +104,7 @@ final class SharedTransfer {
 
     func continuesWithConnection(at now: ContinuousClock.Instant) { handler.continuesWithConnection(at: now) }
 
-    /// Prepares to continue a broken body; false when the transfer has ended.
+    /// Prepares to continue a broken body; false if the transfer has ended.
     func resume(after code: CURLcode, at now: ContinuousClock.Instant) -> Bool {
         guard hasTime(at: now), resumptions < request.limits.resumptions else { return false }
         switch handler.verdict {
@@ -121,14 +120,14 @@ final class SharedTransfer {
         return true
     }
 
-    /// Prepares to send the request again; false when the transfer has ended.
+    /// Prepares to send the request again; false if the transfer has ended.
     func restart(at now: ContinuousClock.Instant) -> Bool { hasTime(at: now) && handler.restart() }
 
     private func hasTime(at now: ContinuousClock.Instant) -> Bool {
         handler.startedAt.map { now - $0 - handler.pausedTime < request.timeLeft } ?? true
     }
 
-    /// The next time at which a deadline or a limit may be exceeded.
+    /// When a deadline or limit may be exceeded next.
     func due(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var times = subscribers.compactMap(\.deadline)
         if curl != nil, !isPaused {
@@ -138,10 +137,10 @@ final class SharedTransfer {
         return times.min()
     }
 
-    /// The error when nothing has arrived for the idle limit, or the total limit is over; nil otherwise.
+    /// The error if nothing has arrived for the idle limit or the total limit is over; otherwise nil.
     ///
-    /// The time in libcurl's queue does not count: it depends on other transfers, not on this origin. Nor does the time
-    /// in which the transfer waits for this machine's disk.
+    /// The time in libcurl's queue does not count, since it depends on other transfers. Waiting for this machine's disk
+    /// does not count either.
     ///
     /// - Parameter isStopped: another transfer of the connection is paused.
     func timeout(isStopped: Bool, at now: ContinuousClock.Instant) -> FetchError? {
@@ -157,10 +156,10 @@ final class SharedTransfer {
         return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)", localCause: .network)
     }
 
-    /// Ends all subscribers with the result of curl, or with `error`, each once its file is written. The handle must be
-    /// out of the multi handle already.
+    /// Ends all subscribers with curl's result or with `error`, each once its file is written. The handle must already
+    /// be removed from the multi handle.
     ///
-    /// - Returns: what the end says about the origin.
+    /// - Returns: the outcome for the origin.
     func end(_ code: CURLcode, _ error: FetchError? = nil, at now: ContinuousClock.Instant) -> RequestOutcome {
         if let error { handler.fail(error) }
         let result = curl.map { $0.end(code) } ?? .failure(handler.failure ?? Self.noMemory(request.url))
@@ -179,7 +178,7 @@ final class SharedTransfer {
         return outcome ?? .unknown
     }
 
-    /// Detaches the handle: nothing reaches a sink any more.
+    /// Detaches the handle: no sink receives anything more.
     func release() {
         curl?.reset()
         curl = nil

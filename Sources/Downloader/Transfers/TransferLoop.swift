@@ -2,13 +2,12 @@ internal import CCurl
 internal import Concurrency
 private import Glibc
 
-/// Runs the transfers and keeps their connections; the network thread sleeps in it. The corresponding C type is
-/// `CURLM`.
+/// Runs the transfers and keeps their connections; the network thread sleeps in it. Wraps `CURLM`.
 ///
-/// It lives as long as the thread that may sleep in it. Only `wake`, `cancel` and `writerChanged` may be called on
-/// other threads.
+/// Lives as long as the thread that may sleep in it. Only `wake`, `cancel` and `writerChanged` may be called on other
+/// threads.
 ///
-/// Protected by that thread, which alone uses it, but for `state`, which has a lock.
+/// Protected by that thread; `state` has a lock.
 final class TransferLoop: EventPoller, @unchecked Sendable {
     private struct State: Sendable {
         weak var transfers: Transfers?
@@ -20,12 +19,12 @@ final class TransferLoop: EventPoller, @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
     private let state = Locked(State())
 
-    /// A handle that keeps at most `connections` open, `perHost` to one host and port (0: no limit).
+    /// Keeps at most `connections` open, `perHost` of them per host and port (0: no limit).
     init(connections: Int, perHost: Int) {
         guard EasyHandle.isLibraryReady, let multi = curl_multi_init() else {
             Shortage.exit("cannot start libcurl", "curl_multi_init", errno: ENOMEM)
         }
-        // Without descriptors libcurl goes on, but nothing could end its sleep.
+        // Without descriptors libcurl would run, but nothing could end its sleep.
         guard curl_multi_wakeup(multi) == CURLM_OK else {
             Shortage.exit("cannot start libcurl", "socketpair", errno: errno == 0 ? EMFILE : errno)
         }
@@ -60,7 +59,7 @@ final class TransferLoop: EventPoller, @unchecked Sendable {
         }
     }
 
-    /// Ends one sleep, the present or the next one.
+    /// Ends the current or next sleep.
     func wake() { curl_multi_wakeup(multi) }
 
     func poll(mayWait: Bool) {
@@ -75,10 +74,9 @@ final class TransferLoop: EventPoller, @unchecked Sendable {
 
     func add(_ easy: borrowing EasyHandle) -> Bool { curl_multi_add_handle(multi, easy.pointer) == CURLM_OK }
 
-    /// Removes a transfer; none of its callbacks runs afterwards.
+    /// Removes a transfer; its callbacks no longer run.
     func remove(_ easy: borrowing EasyHandle) { curl_multi_remove_handle(multi, easy.pointer) }
 
-    /// Runs what is due in all transfers.
     func perform() {
         var running: Int32 = 0
         curl_multi_perform(multi, &running)

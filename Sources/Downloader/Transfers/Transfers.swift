@@ -3,18 +3,18 @@ internal import Concurrency
 
 /// All transfers of a downloader, on one thread that sleeps in libcurl's poll.
 ///
-/// It starts transfers in the order of `OriginLimits`, shares one between equal requests, and returns their responses.
-/// The downloader follows redirects and looks names up.
+/// Starts transfers in the order of `OriginLimits`, shares one between equal requests, and returns responses. The
+/// downloader follows redirects and resolves names.
 actor Transfers {
     private let configuration: FetchConfiguration
     private let origins: OriginLimiter
     private let loop: TransferLoop
     private let thread: EventLoop
     private let bodyThreads: BodyThreads
-    /// By the ticket of the first subscriber.
+    /// By the first subscriber's ticket.
     private var transfers: [UInt64: SharedTransfer] = [:]
     private var subscriptions: [UInt64: UInt64] = [:]
-    /// Transfers that others may join, by the URL sent.
+    /// Transfers that others may join, by URL.
     private var joinable: [String: [UInt64]] = [:]
     private var running: [UnsafeMutableRawPointer: UInt64] = [:]
     private var idle: [CurlTransfer] = []
@@ -28,8 +28,7 @@ actor Transfers {
     init(_ configuration: FetchConfiguration, _ origins: OriginLimiter) {
         self.configuration = configuration
         self.origins = origins
-        // All connections to a proxy would count as its own: there the limit per origin is in `OriginLimits`
-        // alone.
+        // All connections would count for the proxy: only `OriginLimits` can limit them per origin.
         let widest = ([configuration.transfersPerOrigin] + configuration.hosts.values.compactMap(\.connections)).max()
         loop = TransferLoop(
             connections: configuration.transfers, perHost: configuration.proxy == nil ? widest ?? 0 : 0)
@@ -40,16 +39,16 @@ actor Transfers {
 
     deinit { thread.stop() }
 
-    /// Sends one request and writes the body of its response into `file`, which is not used any more after the return.
+    /// Sends one request and writes the response body to `file`, which is not used after the return.
     ///
-    /// - Throws: `FetchError`; `cancelled` when the task is cancelled, at once unless a write to the file is under way.
+    /// - Throws: `FetchError`; `cancelled` if the task is cancelled, immediately unless a write to the file is under
+    ///   way.
     func perform(_ request: HTTPRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         lastTicket += 1
         let ticket = lastTicket
         let result: Result<FetchResponse, FetchError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The flag is set before the handler runs, and the handler's message is processed on this thread,
-                // later.
+                // The flag is set before the handler runs, and this thread processes the handler's message later.
                 if Task.isCancelled {
                     continuation.resume(returning: .failure(Self.cancelled(request.url)))
                 } else {
@@ -62,10 +61,9 @@ actor Transfers {
         return try result.get()
     }
 
-    /// Transfers that wait or run; a shared one counts once.
+    /// Waiting and running transfers; a shared one counts once.
     var count: Int { transfers.count }
 
-    /// Requests that wait for a transfer.
     var subscriberCount: Int { subscriptions.count }
 
     func cancelAll() {
@@ -78,7 +76,7 @@ actor Transfers {
         startWaiting()
     }
 
-    /// Runs what is due; called by the loop on this actor's thread after each sleep.
+    /// Runs what is due. Called by the loop on this actor's thread after each sleep.
     func turn(cancelled: [UInt64]) {
         if !blocksBrokenPipes {
             // With CURLOPT_NOSIGNAL libcurl leaves SIGPIPE to the program.
@@ -145,7 +143,7 @@ actor Transfers {
 
     // MARK: - Transfers
 
-    /// Pauses or continues a transfer by the room in its files; ends it when no file can be written.
+    /// Pauses or continues a transfer by the room in its files; ends it if no file can be written.
     private func adjust(_ number: UInt64, _ transfer: SharedTransfer) {
         let now = ContinuousClock.now
         if transfer.isReceived {
@@ -160,7 +158,7 @@ actor Transfers {
         }
     }
 
-    /// Starts and refuses waiting transfers as far as the limits decide now.
+    /// Starts or refuses waiting transfers as the limits allow.
     private func startWaiting() {
         while !isSuspended, bodyThreads.hasRoom {
             let now = ContinuousClock.now
@@ -198,7 +196,7 @@ actor Transfers {
         if !loop.add(curl.easy) { remove(number, transfer) { $0.end(CURLE_FAILED_INIT, at: now) } }
     }
 
-    /// libcurl has ended a try: the result, the rest of a broken body, or another try over HTTP/1.1.
+    /// libcurl has ended a try: with a result, a broken body to continue, or another try over HTTP/1.1.
     private func curlEnded(_ number: UInt64, _ code: CURLcode) {
         guard let transfer = transfers[number], let curl = transfer.curl, let permit = transfer.permit else { return }
         let now = ContinuousClock.now
@@ -212,7 +210,7 @@ actor Transfers {
         }
     }
 
-    /// Records how HTTP/2 works with an origin; true when it has just failed once too often.
+    /// Records how HTTP/2 works with an origin; true if it has now failed too often.
     private func noteHTTP2(
         _ transfer: SharedTransfer, _ curl: CurlTransfer, _ permit: OriginPermit, _ code: CURLcode,
         at now: ContinuousClock.Instant
@@ -224,7 +222,7 @@ actor Transfers {
         return origins.limits.withLock { $0.http2Failed(permit, began: began, at: now) }
     }
 
-    /// Ends requests whose deadline has passed and transfers over the idle or the total limit.
+    /// Ends requests past their deadline and transfers over the idle or total limit.
     private func checkTimeouts() {
         let now = ContinuousClock.now
         guard schedule.isDue(at: now) else { return }
@@ -241,7 +239,7 @@ actor Transfers {
         }
     }
 
-    /// Removes a transfer, takes it out of libcurl and then ends it: no callback runs between or later.
+    /// Removes a transfer from libcurl, then ends it, so that no callback runs in between or later.
     private func remove(_ number: UInt64, _ transfer: SharedTransfer, _ end: (SharedTransfer) -> RequestOutcome) {
         transfers[number] = nil
         for ticket in transfer.tickets { subscriptions[ticket] = nil }
@@ -257,7 +255,7 @@ actor Transfers {
         running[curl.easy.pointer] = nil
         let isPaused = transfer.isPaused
         endPermit(permit, end(transfer), at: .now)
-        // libcurl may keep the pause of a handle.
+        // libcurl may keep a handle's pause.
         if transfer.request.leavesHandleClean, !isPaused { idle.append(curl) }
     }
 
@@ -268,9 +266,9 @@ actor Transfers {
     private static func cancelled(_ url: SourceURL) -> FetchError { FetchError(.cancelled, "\(url): cancelled") }
 }
 
-/// When the timeouts that libcurl does not check must be checked next.
+/// When to check the timeouts that libcurl does not check.
 ///
-/// A check notes the new time of a timeout that has moved, so each timeout causes at most one check.
+/// A check records the new time of a timeout that has moved, so each timeout causes at most one check.
 struct TimeoutSchedule {
     private static let maximumSleep = Duration.seconds(60)
 
@@ -282,14 +280,14 @@ struct TimeoutSchedule {
         next = next.map { min($0, time) } ?? time
     }
 
-    /// Whether a check is due. If so, all times are removed and must be noted again.
+    /// Whether a check is due. If so, all times are removed and must be recorded again.
     mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
         guard let next, next <= now else { return false }
         self.next = nil
         return true
     }
 
-    /// Time to the next check in milliseconds, rounded up, at most 60,000.
+    /// Milliseconds to the next check, rounded up, at most 60,000.
     func sleep(from now: ContinuousClock.Instant) -> Int32 {
         let rest = min(max(.zero, (next ?? now + Self.maximumSleep) - now), Self.maximumSleep)
         let (seconds, attoseconds) = rest.components
