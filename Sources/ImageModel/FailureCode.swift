@@ -87,7 +87,7 @@ public struct FailureCode: Sendable, Hashable {
     /// The certificate is not trusted.
     public static let certificateRefused = transport(-1202)
 
-    /// The policy does not allow the address.
+    /// The policy does not allow the address, the bucket or the directory.
     public static let addressRefused = larder(101)
     /// The policy does not allow the port.
     public static let portRefused = larder(102)
@@ -113,7 +113,7 @@ public struct FailureCode: Sendable, Hashable {
     public static let memoryExceeded = larder(205)
     /// More time than an image may take.
     public static let timeExceeded = larder(206)
-    /// The transcoder died while it held the image.
+    /// The transcoder died while it held the image, could not be started, or did not end in time.
     public static let transcoderDied = larder(301)
     /// The transcoder died twice while it held the image.
     public static let poison = larder(302)

@@ -64,6 +64,12 @@ struct DocumentTests {
         #expect(kept.matches(of: /(?m)^\| `.*\| +\|$/).isEmpty, "each has a comment")
     }
 
+    @Test func `the list of error codes is what the sources and the rules of the queue say`() async throws {
+        let made = try await SystemTool.run(["python3", PackageRoot.path + "/scripts/error-codes"])
+        let kept = try Document("docs/error-codes.md").text
+        #expect(made == kept, "scripts/error-codes > docs/error-codes.md")
+    }
+
     @Test func `every suite that a page names exists`() throws {
         let root = PackageRoot.path + "/Tests"
         let files = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
