@@ -1,25 +1,25 @@
 package import ImageModel
 
-/// The results of the codec tests that a child ran on this machine.
+/// Results of the codec tests that a child ran on this machine.
 package struct CodecReport: Sendable, Hashable, Codable {
     /// libvips' version, `8.14.1`.
     package let libvips: String
-    /// The accepted formats that can be read.
+    /// Accepted formats that can be read.
     package let readable: [ImageFormat]
-    /// The formats that could be read if they were accepted.
+    /// Formats that could be read if they were accepted.
     package let optional: [ImageFormat]
-    /// The formats that this machine can write.
+    /// Formats that this machine can write.
     package let writable: [ImageFormat]
-    /// The formats that a variant can name and that this machine cannot write.
+    /// Formats that a variant can name but this machine cannot write.
     package var missingEncoders: [ImageFormat] { ImageFormat.outputs.filter { !writable.contains($0) } }
     /// Whether outputs are free of metadata, by format name.
     package let strips: [String: Bool]
-    /// Whether a truncated file is refused, by format name.
+    /// Whether truncated files are refused, by format name.
     package let refusesTruncated: [String: Bool]
     /// What the kernel denies a child.
     package var sandboxLevel = SandboxLevel.limitsOnly
-    /// The restrictions of a child by name, true when an attempt to break one was denied: `no network`, `no files`, `no
-    /// programs`, `no processes`, `memory limit`.
+    /// A child's restrictions by name, true if violating one was denied: `no network`, `no files`, `no programs`, `no
+    /// processes`, `memory limit`.
     package var sandbox: [String: Bool] = [:]
 
     package init(

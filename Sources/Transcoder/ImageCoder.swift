@@ -1,23 +1,22 @@
 private import Glibc
 public import ImageModel
 
-/// A program that makes a picture of images in a format that Larder does not read, such as the first frame of a video.
+/// A program that makes a picture from a format that Larder does not read, such as the first frame of a video.
 ///
-/// It runs once for each image, in a sandbox: it reads the original from standard input, which is a file, and writes a
-/// PNG, an animated PNG or a PAM to standard output. Register it in `TranscodeLimits.coders`.
-/// Source: SDWebImage 5.21.5, `SDImageCoder`.
+/// Runs once per image in a sandbox: reads the original from standard input, a file, and writes a PNG, animated PNG or
+/// PAM to standard output. Registered in `TranscodeLimits.coders`. Source: SDWebImage 5.21.5, `SDImageCoder`.
 public struct ImageCoder: Sendable, Hashable, Codable {
-    /// Bytes at an offset by which a format is recognised.
+    /// Bytes at an offset that identify a format.
     public struct Signature: Sendable, Hashable, Codable {
         /// The bytes, at least one.
         public let bytes: [UInt8]
-        /// Where they are, from 0; they end within the first 512 bytes.
+        /// Their position, from 0; they end within the first 512 bytes.
         public let offset: Int
 
         /// These bytes at this offset, 0 by default.
         public init(_ bytes: [UInt8], at offset: Int = 0) { (self.bytes, self.offset) = (bytes, offset) }
 
-        /// Reads hexadecimal digits with an optional offset, `66747970@4`; nil for any other text.
+        /// Parses hexadecimal digits with an optional offset, `66747970@4`; nil if invalid.
         public init?(_ text: String) {
             let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
             guard let digits = parts.first.map({ Array($0.utf8) }), digits.count.isMultiple(of: 2),
@@ -45,18 +44,18 @@ public struct ImageCoder: Sendable, Hashable, Codable {
         }
     }
 
-    /// The name of its format in records, reports and contexts.
+    /// The format's name in records, reports and contexts.
     public let name: String
-    /// The MIME type of its format.
+    /// The format's MIME type.
     public let mediaType: String
-    /// How its images begin; one of them suffices.
+    /// Beginnings of its images; one must match.
     public let signatures: [Signature]
-    /// The absolute path of the program, and its arguments.
+    /// The program's absolute path, and its arguments.
     public let command: [String]
     /// Absolute paths that the program may read in addition to `standardPaths`.
     public let paths: [String]
 
-    /// What every program may read and start: the system's libraries, programs and fonts.
+    /// Paths that every program may read and execute: the system's libraries, programs and fonts.
     public static let standardPaths = [
         "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts",
         "/var/cache/fontconfig", "/dev/zero", "/dev/urandom", "/sys/devices/system/cpu",
@@ -65,12 +64,12 @@ public struct ImageCoder: Sendable, Hashable, Codable {
     /// Describes a program.
     ///
     /// - Parameters:
-    ///   - name: up to 32 lower-case letters, digits and hyphens, and not the name of a format that Larder knows.
+    ///   - name: up to 32 lower-case letters, digits and hyphens; not a format that Larder knows.
     ///   - mediaType: such as `video/mp4`; `application/octet-stream` by default.
-    ///   - signatures: a file that has one of them is this coder's.
+    ///   - signatures: a file with one of them is this coder's.
     ///   - command: an absolute path and its arguments.
     ///   - paths: none by default.
-    /// - Throws: `VariantError` with the field for a value that cannot be used.
+    /// - Throws: `VariantError` naming the invalid field.
     public init(
         name: String, mediaType: String = "application/octet-stream", signatures: [Signature], command: [String],
         paths: [String] = []
@@ -105,7 +104,7 @@ public struct ImageCoder: Sendable, Hashable, Codable {
         return stat(command[0], &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(command[0], X_OK) == 0
     }
 
-    /// Whether a coder may have this name.
+    /// Whether the name is valid for a coder.
     package static func isName(_ text: String) -> Bool {
         (1...32).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -115,16 +114,16 @@ public struct ImageCoder: Sendable, Hashable, Codable {
 }
 
 extension TranscodeLimits {
-    /// The coder of a file: of those with a matching signature the last one, as in `SDImageCodersManager`.
+    /// A file's coder: the last one with a matching signature, as in `SDImageCodersManager`.
     ///
     /// - Parameter prefix: the first 512 bytes, or the whole file.
     public func coder(of prefix: some RandomAccessCollection<UInt8>) -> ImageCoder? {
         coders.last { $0.signatures.contains { $0.matches(prefix) } }
     }
 
-    /// The coder of a name; of several with one name the last.
+    /// The last coder with this name.
     package func coder(named name: String) -> ImageCoder? { coders.last { $0.name == name } }
 
-    /// How many bytes of a file's beginning the coders' signatures need.
+    /// How many leading bytes of a file the signatures need.
     package var coderBytes: Int { coders.flatMap(\.signatures).map(\.end).max() ?? 0 }
 }

@@ -1,55 +1,53 @@
 package import ImageModel
 
-/// A plan as `larder transform --explain` prints it: the steps of each variant, and the estimated cost.
+/// A plan for `larder transform --explain`: the steps of each variant and the estimated cost.
 package struct PlanSummary: Sendable, Hashable, Codable {
-    /// One variant of the plan.
     package struct Variant: Sendable, Hashable, Codable {
-        /// The variant's name.
         package let name: String
-        /// The source of its pixels: `decoded image`, `own profile`, the name of another variant in quotes, or `copy`
-        /// of the original's bytes.
+        /// The source of its pixels: `decoded image`, `own profile`, another variant's name in quotes, or `copy` of the
+        /// original's bytes.
         package let from: String
         /// The steps, one text each.
         package var steps: [String] = []
-        /// The size written, in pixels; nil when nothing is written. With a trim the most that it can be.
+        /// The written size in pixels; nil if nothing is written. With a trim the maximum.
         package var width, height: Int?
-        /// Whether a border is cut, whose width only the pixels show.
+        /// Whether a border of unknown width is trimmed.
         package var trims = false
-        /// The format written; nil where it is chosen among `formats`.
+        /// The written format; nil if chosen among `formats`.
         package var format: ImageFormat?
-        /// The formats of which the smallest file is written; nil where there is one.
+        /// Candidate formats, of which the smallest file is written; nil for a single format.
         package var formats: [ImageFormat]?
-        /// The requested format, when another is written.
+        /// The requested format, if another is written.
         package var replaced: ImageFormat?
-        /// 0…100, for formats that have one; the highest when there is a limit on bytes.
+        /// 0…100; the highest if there is a byte limit; nil for formats without quality.
         package var quality: Int?
-        /// The structural similarity that the lowest possible quality is to have.
+        /// The target structural similarity, reached at the lowest possible quality.
         package var ssim: Double?
-        /// The settings of the encoder, `effort=6,lossless=true`; nil for its usual ones.
+        /// Encoder settings, `effort=6,lossless=true`; nil for the defaults.
         package var encode: String?
-        /// The variant that has the same bytes.
+        /// The variant with the same bytes.
         package var sameBytesAs: String?
-        /// The reason why it cannot be made.
+        /// Why it cannot be made.
         package var error: String?
 
         package init(name: String, from: String) { (self.name, self.from) = (name, from) }
     }
 
-    /// The decoder of the pixels: `libvips`, or `planes`, which is faster.
+    /// The pixels' decoder: `libvips`, or the faster `planes`.
     package let path: String
     /// The header of the original.
     package let source: SourceHeader
-    /// libjpeg's shrink factor while it decodes: 1, 2, 4 or 8.
+    /// libjpeg's shrink factor: 1, 2, 4 or 8.
     package let shrink: Int
-    /// The size held in memory, as stored.
+    /// The decoded size in stored orientation.
     package let decodedWidth, decodedHeight: Int
     /// Frames decoded.
     package let frames: Int
-    /// The variants, in their order.
+    /// In request order.
     package let variants: [Variant]
-    /// The memory it takes beyond an idle child's, in bytes; estimated.
+    /// Estimated bytes of memory beyond an idle child's.
     package let memoryBytes: Int
-    /// The processor time in milliseconds, estimated from measurements on one machine: for comparing plans.
+    /// Estimated processor time in milliseconds, from measurements on one machine: for comparing plans.
     package let milliseconds: Double
 
     package init(
@@ -61,7 +59,6 @@ package struct PlanSummary: Sendable, Hashable, Codable {
         (self.variants, self.memoryBytes, self.milliseconds) = (variants, memoryBytes, milliseconds)
     }
 
-    /// The summary as lines of text.
     package var lines: [String] {
         let shrinking = shrink > 1 ? ", shrunk to 1/\(shrink) while decoding" : ""
         let count = frames > 1 ? ", \(frames) frames" : ""

@@ -1,16 +1,15 @@
-/// What the kernel denies a transcoder; limits of memory, time, file size and descriptors hold at each level.
+/// The kernel's restrictions on a transcoder. Limits of memory, time, file size and descriptors apply at each level.
 public enum SandboxLevel: String, Sendable, Hashable, Codable, CaseIterable {
-    /// All system calls but those listed in docs/architecture.md (seccomp), and again files, ports and other processes
-    /// (Landlock).
+    /// Denies all system calls but the list in docs/architecture.md (seccomp), and again files, ports and other
+    /// processes (Landlock).
     case full
-    /// All system calls but those listed.
+    /// Denies all system calls but the list.
     case withoutLandlock = "without-landlock"
-    /// Files by name, ports and other processes, as far as the kernel's version of Landlock can.
+    /// Denies files by name, ports and other processes, as far as the kernel's Landlock version can.
     case withoutSeccomp = "without-seccomp"
-    /// Nothing.
+    /// Denies nothing.
     case limitsOnly = "limits-only"
 
-    /// The level of a process for which these parts hold.
     package init(filtersCalls: Bool, deniesFiles: Bool) {
         self =
             switch (filtersCalls, deniesFiles) {
@@ -32,11 +31,11 @@ public enum SandboxLevel: String, Sendable, Hashable, Codable, CaseIterable {
     }
 }
 
-/// Whether images are decoded where the kernel or a container lacks a part of the sandbox.
+/// Whether images are decoded if the kernel or container lacks a part of the sandbox.
 public enum SandboxPolicy: String, Sendable, Hashable, Codable, CaseIterable {
-    /// They are refused with error 501 at every level but `full`.
+    /// Refuses them with error 501 at every level but `full`.
     case required
-    /// They are decoded at every level.
+    /// Decodes them at every level.
     case bestEffort = "best-effort"
 
     /// Checks the level that a transcoder has reached.

@@ -1,35 +1,33 @@
 package import ImageModel
 
-/// The facts about an image that are read before its pixels are decoded.
+/// An image's facts, read before its pixels are decoded.
 package struct SourceHeader: Sendable, Hashable, Codable {
-    /// The format, by its signature; PNG for the picture of a coder.
+    /// By its signature; PNG for a coder's picture.
     package var format: ImageFormat
-    /// The name of the coder that made the picture; nil for an image in a format that Larder reads.
+    /// The coder that made the picture; nil if Larder reads the format.
     package var coder: String?
-    /// The size of one frame in pixels as stored, before orientation.
+    /// The size of one frame in pixels, before orientation.
     package var width, height: Int
-    /// Frames; 1 for a still.
+    /// 1 for a still.
     package var frames: Int
-    /// EXIF orientation, 1…8; 1 when there is none.
+    /// EXIF orientation, 1…8; 1 if there is none.
     package var orientation: Int
-    /// Whether the image has an alpha channel.
     package var hasAlpha: Bool
-    /// Whether decoding holds the whole image in memory: progressive JPEG, interlaced PNG.
+    /// Whether decoding needs the whole image in memory: progressive JPEG, interlaced PNG.
     package var isInterlaced: Bool
 
-    /// How often an animation plays, 0 for ever; undefined for a still. 1 for a GIF without the block.
+    /// Times that an animation plays, 0 for ever; undefined for a still. 1 for a GIF without loop block.
     package var loopCount = 0
-    /// How long each frame of an animation shows; 100 when the file has less than 11, as in SDWebImage. Empty with more
-    /// than `frameLimit` frames.
+    /// Duration of each frame; 100 if the file has less than 11, as in SDWebImage. Empty above `frameLimit` frames.
     package var frameMilliseconds: [Int] = []
-    /// Whether the colours are RGB of an embedded profile that is not sRGB.
+    /// Whether the colours are RGB with an embedded profile other than sRGB.
     package var hasOwnProfile = false
 
-    /// Whether a GIF has the block with its loop count.
+    /// Whether a GIF has a loop block.
     package var hasLoopBlock = false
     /// Whether the file can be decoded to a `PlanarImage` in sRGB.
     package var hasPlanes = false
-    /// Whether these planes have the colours of an embedded profile that is not sRGB.
+    /// Whether these planes have an embedded profile other than sRGB.
     package var hasPlanesToConvert = false
 
     package init(
@@ -45,13 +43,12 @@ package struct SourceHeader: Sendable, Hashable, Codable {
         self.isInterlaced = isInterlaced
     }
 
-    /// The most frames that a variant can have: 10,000. A child's message has no room for the times of many more.
+    /// Maximum frames of a variant. A child's message has no room for the times of many more.
     package static let frameLimit = 10_000
 
     /// The name of the original's format.
     package var formatName: String { coder ?? format.name }
 
-    /// Whether there is more than one frame.
     package var isAnimated: Bool { frames > 1 }
 
     /// Whether a variant can have all frames.
@@ -63,6 +60,6 @@ package struct SourceHeader: Sendable, Hashable, Codable {
     /// The size after orientation.
     package var uprightSize: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
 
-    /// The size as stored.
+    /// The size before orientation.
     package var storedSize: PixelSize { PixelSize(width: width, height: height) }
 }

@@ -12,7 +12,7 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
 
         private init(_ code: FailureCode) { rawValue = code.code }
 
-        /// Not an image, a format that is not accepted, or an original that cannot be decoded.
+        /// Not an image, an unaccepted format, or an undecodable original.
         public static let undecodable = Code(.badImageData)
         /// More pixels than the limit.
         public static let pixels = Code(.pixelsExceeded)
@@ -32,29 +32,28 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         public static let encode = Code(.encodeFailed)
         /// The output could not be written.
         public static let store = Code(.storeFailed)
-        /// The machine lacks what every image needs: descriptors, memory or processes for a child; seccomp filters or
-        /// Landlock for its sandbox; space on the disk or in the quota, or a file system that can be written, for the
-        /// output.
+        /// The machine lacks what every image needs: descriptors, memory or processes for a child; seccomp or Landlock
+        /// for its sandbox; disk space, quota or a writable file system for the output.
         public static let localFault = Code(.localFault)
-        /// A request names a coder that the limits do not have.
+        /// A request names a coder that is not in the limits.
         public static let notConfigured = Code(.notConfigured)
         /// The task was cancelled.
         public static let cancelled = Code(.cancelled)
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     public let code: Code
     /// One line of text; its wording may change.
     public let message: String
-    /// The signal that ended the child; nil when none did.
+    /// The signal that ended the child; nil if none did.
     public let signal: Int32?
-    /// For `died`: whether the image may be the cause, so that its second such error is final (302). False when no
-    /// child could be started, or when it was ended by the clock.
+    /// For `died`: whether the image may be the cause, so that its second such error is final (302). False if no child
+    /// could be started or it exceeded the wall-clock time.
     public let countsTowardPoison: Bool
 
-    /// The settings that the image needs, where the limits refuse it.
+    /// The settings that would allow the image, if a limit refused it.
     package let needs: [RequiredSetting]
-    /// With 501: `coders.NAME`, if only the images of this coder are concerned; nil if every image is.
+    /// With 501: `coders.NAME`, if only this coder's images are affected; nil if every image is.
     package let profile: String?
 
     package init(
@@ -69,14 +68,14 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         self.profile = profile
     }
 
-    /// Domain and code: SDWebImage's when it has the code, else Larder's.
+    /// SDWebImage's domain and code if it has the code, else Larder's.
     public var failureCode: FailureCode {
         FailureCode(
             domain: code.rawValue >= 1000 ? FailureCode.Domain.webImage : FailureCode.Domain.larder, code: code.rawValue
         )
     }
 
-    /// The message with the options under which the image is accepted.
+    /// The message with the options that would allow the image.
     public var text: String { message + RequiredSetting.hint(needs) }
 
     /// The same error for the queue.

@@ -1,36 +1,36 @@
 public import ImageModel
 
-/// The limits of one image. Exceeding a limit is an error that names the limit and the value.
+/// The limits of one image. Errors name the exceeded limit and the value.
 public struct TranscodeLimits: Sendable, Hashable, Codable {
-    /// The accepted formats, by default `ImageFormat.acceptedByDefault`; `ImageFormat.acceptedOnRequest` may be added.
+    /// Accepted formats, by default `ImageFormat.acceptedByDefault`; `ImageFormat.acceptedOnRequest` may be added.
     public var formats: Set<ImageFormat> = ImageFormat.acceptedByDefault
-    /// Programs for further formats, whose images are accepted. The last one with a matching signature makes the picture,
-    /// also of an image in a format of `formats`. None by default.
+    /// Programs for further formats. The last one with a matching signature makes the picture, also for formats in
+    /// `formats`. None by default.
     public var coders: [ImageCoder] = []
     /// Pixels of one frame; 50,000,000 by default.
     public var framePixels = 50_000_000
-    /// The longer edge of the original in pixels; 16383 by default, WebP's own limit.
+    /// The original's longer edge in pixels; 16383 by default, WebP's limit.
     public var inputEdge = 16383
-    /// The longer edge of a variant in pixels; 8192 by default.
+    /// A variant's longer edge in pixels; 8192 by default.
     public var outputEdge = 8192
-    /// Frames of an animation; 100 by default, at most `SourceHeader.frameLimit`. A PNG's or AVIF's are not counted:
-    /// they are decoded one by one, and only where a variant has them.
+    /// Frames of an animation; 100 by default, at most `SourceHeader.frameLimit`. Not applied to PNG and AVIF, which
+    /// are decoded frame by frame and only if a variant needs the frames.
     public var frames = 100
-    /// Pixels of all frames of an animation together; 100,000,000 by default. For a PNG or AVIF it is a limit of the
-    /// variants that have all frames.
+    /// Pixels of all frames of an animation; 100,000,000 by default. For PNG and AVIF it limits the variants with all
+    /// frames.
     public var animatedPixels = 100_000_000
-    /// SDWebImage's option ScaleDownLargeImages: an image that takes more bytes decoded, four a pixel, is decoded
-    /// smaller. Nil by default, for no limit.
+    /// SDWebImage's option ScaleDownLargeImages: images with more decoded bytes, four per pixel, are decoded smaller.
+    /// Nil by default, for no limit.
     public var scaleDownBytes: Int?
-    /// Memory that a child may take for images, beyond what it holds when idle; 1 GiB by default.
+    /// Bytes of memory that a child may use for images beyond its idle memory; 1 GiB by default.
     public var memoryBytes = 1 << 30
-    /// No further stage of an image starts after this processor time; 20 s by default.
+    /// Processor time after which no further stage of an image starts; 20 s by default.
     public var softTime: Duration = .seconds(20)
-    /// The child is killed after this processor time of all its threads; 30 s by default.
+    /// Processor time of all threads after which the child is killed; 30 s by default.
     public var hardTime: Duration = .seconds(30)
-    /// The child is killed after this time by the clock, and the image may be tried again; 120 s by default.
+    /// Wall-clock time after which the child is killed; the image may be retried. 120 s by default.
     public var wallTime: Duration = .seconds(120)
-    /// Whether images are made from their planes, without libvips, when that is possible; `true` by default.
+    /// Whether images may be made from planes, without libvips; `true` by default.
     public var allowsPlanes = true
 
     /// The default limits.
@@ -51,8 +51,8 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
         try checkFrames(header)
     }
 
-    /// Every limit that the header exceeds, so that one change of settings is enough; without a setting that no image
-    /// can need, as a header may declare any size.
+    /// Every setting that the header exceeds, so that one change is enough; omits settings that no image can need, as a
+    /// header may declare any size.
     private func needs(of header: SourceHeader) -> [RequiredSetting] {
         let edge = max(header.width, header.height)
         let area = header.storedSize.area
@@ -67,7 +67,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
         return needs.filter(\.isOfTranscoder)
     }
 
-    /// Checks the frames before a variant has all of them.
+    /// Checks the frames before a variant gets all of them.
     ///
     /// - Throws: `TranscodeError` 204.
     package func checkFrames(_ header: SourceHeader) throws(TranscodeError) {
@@ -98,7 +98,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
 
     /// Checks an estimate before pixels are made.
     ///
-    /// - Parameter what: what needs the memory, with the verb.
+    /// - Parameter what: the user of the memory, with the verb.
     /// - Throws: `TranscodeError` 205.
     package func checkMemory(_ bytes: Int, _ what: String = "the image needs") throws(TranscodeError) {
         try check(bytes, memoryBytes, .memory, [.memory(bytes)]) { "\(what) about \($0) bytes" }
@@ -108,7 +108,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     ///
     /// - Parameters:
     ///   - estimate: for the slowest images of its kind.
-    ///   - spent: the processor time that the image took so far.
+    ///   - spent: the image's processor time so far.
     /// - Throws: `TranscodeError` 206.
     package func checkTime(_ estimate: Duration, _ what: String, spent: Duration = .zero) throws(TranscodeError) {
         guard estimate > hardTime - spent else { return }
@@ -121,7 +121,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
 
     /// Checks whether another stage of an image may start.
     ///
-    /// - Parameter spent: the processor time that the image took so far.
+    /// - Parameter spent: the image's processor time so far.
     /// - Throws: `TranscodeError` 206.
     package func checkSoftTime(_ spent: Duration) throws(TranscodeError) {
         guard spent < softTime else {
@@ -129,10 +129,10 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
         }
     }
 
-    /// Twice the time of an image that exceeded it: how much it needs is unknown.
+    /// Twice the limit, as the needed time is unknown.
     var moreTime: RequiredSetting { .time(max(1, Int((hardTime * 2 / .seconds(1)).rounded(.up)))) }
 
-    /// Twice the memory of an image that exceeded it: how much it needs is unknown.
+    /// Twice the limit, as the needed memory is unknown.
     var moreMemory: RequiredSetting { .memory(memoryBytes * 2) }
 
     private func check(

@@ -2,15 +2,14 @@ public import ImageModel
 
 /// The result of one request.
 public struct TranscodeReport: Sendable, Hashable {
-    /// The header of the original.
     package let source: SourceHeader
     /// One result per variant, in the request's order.
     public let variants: [Result<TranscodedVariant, TranscodeError>]
-    /// Nil when the request has `wantsDigest` false.
+    /// Nil if `wantsDigest` is false.
     package let digest: ImageDigest?
     /// The child's processor time for the request.
     public let processorTime: Duration
-    /// The most memory that the child has held since it started, in bytes.
+    /// Peak memory of the child since it started, in bytes.
     public let peakResidentBytes: Int
     /// When the parts of the request ended; nil without a child.
     package let times: TranscodeTimes?
@@ -25,33 +24,33 @@ public struct TranscodeReport: Sendable, Hashable {
     }
 }
 
-/// When the parts of a request ended, as the pool received the child's messages.
+/// When the parts of a request ended, by the arrival of the child's messages.
 package struct TranscodeTimes: Sendable, Hashable, Codable {
     /// When the child got the request.
     package var started = ContinuousClock.now
-    /// When the image was decoded; nil when it was not.
+    /// Nil if the image was not decoded.
     package var decoded: ContinuousClock.Instant?
-    /// By variant; nil for one that was not finished.
+    /// By variant; nil if not finished.
     package var finished: [ContinuousClock.Instant?] = []
 }
 
-/// One variant as it was written.
+/// One written variant.
 public struct TranscodedVariant: Sendable, Hashable, Codable {
     /// The format of the bytes.
     public let format: ImageFormat
-    /// The size in pixels, upright; for a copy the original's.
+    /// In pixels, upright; for a copy the original's.
     public let width, height: Int
     /// The file's length.
     public let bytes: Int
-    /// Whether the output has the original's bytes: an animation that is copied, not transformed.
+    /// Whether the output has the original's bytes: an animation that is copied instead of transformed.
     public let copied: Bool
-    /// The quality it was written at; nil for copies and formats without one.
+    /// The quality; nil for copies and formats without one.
     public var quality: Int?
-    /// The structural similarity to the drawn pixels, where the variant names one; below that at the highest quality.
+    /// The structural similarity to the drawn pixels, if requested; may be below the target at the highest quality.
     public var ssim: Double?
-    /// The requested format, when another was written because there is no encoder or the image is too large for it.
+    /// The requested format, if another was written because there is no encoder or the image is too large for it.
     public var replaced: ImageFormat?
-    /// Whether the output has more bytes than `maxBytes` at every quality.
+    /// Whether the output exceeds `maxBytes` at every quality.
     public var exceedsMaxBytes = false
     /// Frames written; nil for a copy.
     public var frames: Int?

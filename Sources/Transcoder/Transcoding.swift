@@ -1,6 +1,6 @@
 /// Makes the variants of images: a `TranscoderPool`, or a replacement.
 public protocol Transcoding: Sendable {
-    /// The most images at a time.
+    /// Maximum concurrent images.
     var count: Int { get }
 
     /// Makes the variants of one image, as `TranscoderPool.transcode(failure:open:)` does.

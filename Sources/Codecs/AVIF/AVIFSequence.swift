@@ -2,18 +2,16 @@ private import CAVIF
 internal import ImageModel
 internal import Transcoder
 
-/// The frames of an AVIF's track, which libvips does not read.
-///
-/// Move-only: the single owner of libavif's decoder. The corresponding C type is `avifDecoder`.
+/// The frames of an AVIF's track, which libvips does not read. Owns libavif's `avifDecoder`.
 struct AVIFSequence: ~Copyable {
     let size: PixelSize
     let hasAlpha: Bool
-    /// How long each frame shows, as the file says.
+    /// Duration of each frame in the file.
     let seconds: [Double]
     private let decoder: UnsafeMutablePointer<avifDecoder>
 
-    /// Reads the track's tables; no pixel is decoded. Nil for a still, and for a track that is not sound, has more than
-    /// `SourceHeader.frameLimit` frames, or is turned, mirrored or cut. `bytes` must outlive the value.
+    /// Reads the track's tables without decoding pixels. Nil for a still, and for a track that is invalid, has more
+    /// than `SourceHeader.frameLimit` frames, or is rotated, mirrored or cropped. `bytes` must outlive the value.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let decoder = avifDecoderCreate() else { return nil }
         guard let image = Self.parse(decoder, bytes) else {
@@ -48,8 +46,8 @@ struct AVIFSequence: ~Copyable {
         return image.pointee.transformFlags & turns == 0 ? image : nil
     }
 
-    /// Decodes the first `count` frames in order, and calls `body` with the pixels of each: red, green, blue and
-    /// straight alpha, row by row, in the colours of the file.
+    /// Decodes the first `count` frames in order and calls `body` with each frame's pixels: red, green, blue, straight
+    /// alpha, row by row, in the file's colours.
     ///
     /// - Throws: `CodecFailure` for a frame that is broken or has another size.
     func forEachFrame(

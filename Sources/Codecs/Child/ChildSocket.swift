@@ -12,7 +12,7 @@ struct ChildSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The next message and its descriptors, which the caller closes; nil after the pool closed its end, or when a
+    /// The next message and its descriptors, which the caller closes; nil after the pool closed its end, or if a
     /// message cannot be received.
     func receive() -> (message: [UInt8], descriptors: [Int32])? {
         var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1 + Pipeline.watermarkLimit)
@@ -29,7 +29,7 @@ struct ChildSocket: ~Copyable {
             == message.count
     }
 
-    /// Sends a message by `write`: the filter of a coder's program denies `sendmsg`.
+    /// Uses `write`: a coder program's filter denies `sendmsg`.
     func write(_ message: [UInt8]) -> Bool { Glibc.write(descriptor, message, message.count) == message.count }
 }
 

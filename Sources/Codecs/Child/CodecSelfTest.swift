@@ -5,7 +5,7 @@ internal import Transcoder
 extension CodecReport {
     /// Tries every codec on a small image: libvips may list an operation whose codec is missing.
     ///
-    /// - Parameter accepted: the accepted formats.
+    /// - Parameter accepted: accepted formats.
     static func measured(accepted: Set<ImageFormat>) -> CodecReport {
         var writable: [ImageFormat] = []
         var strips: [String: Bool] = [:]
@@ -15,7 +15,7 @@ extension CodecReport {
                 continue
             }
             writable.append(format)
-            // A format that is not accepted cannot be read back.
+            // An unaccepted format cannot be read back.
             guard accepted.contains(format) else { continue }
             strips[format.name] = hasNoMetadata(format, file.bytes)
             let half = UnsafeRawBufferPointer(rebasing: file.bytes.prefix(file.bytes.count / 2))
@@ -48,13 +48,12 @@ extension CodecReport {
     }
 }
 
-/// The formats that libvips writes on this machine. A format whose operation may lack its encoder is tried at its first
-/// use.
+/// The formats that libvips can write here. A format whose operation may lack its encoder is tried at its first use.
 struct WritableFormats {
     private var known = Set(ImageFormat.outputs.filter { VipsLibrary.allows(VipsCodec.all[$0]?.saver?.operation) })
     private var tried: Set<ImageFormat> = []
 
-    /// The writable formats known so far; the formats in `wanted` are tried first.
+    /// The writable formats known so far, after trying those in `wanted`.
     mutating func formats(wanted: Set<ImageFormat>) -> Set<ImageFormat> {
         for format in wanted.intersection(known).subtracting(tried) where format.output?.needsTrial == true {
             tried.insert(format)

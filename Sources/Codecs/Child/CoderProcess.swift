@@ -3,16 +3,16 @@ private import Glibc
 internal import ImageModel
 internal import Transcoder
 
-/// A process that becomes the program of a coder: what `larder-transcoder` does when a pool starts it for one.
+/// A process that becomes a coder's program, when a pool starts `larder-transcoder` for it.
 package enum CoderProcess {
-    /// Whether the arguments of the program request a coder.
+    /// Whether the program's arguments request a coder.
     package static func isRequested(_ arguments: [String]) -> Bool { arguments.last == CoderLaunch.argument }
 
-    /// Restricts the process as the message on `socket` says, and starts the program in its place. Returns the exit code
-    /// of the process when that fails.
+    /// Restricts the process as the message on `socket` says, then executes the program. Returns the exit code if that
+    /// fails.
     package static func run(socket descriptor: Int32) -> Int32 {
         let socket = ChildSocket(descriptor)
-        // The program has no socket.
+        // Do not pass the socket to the program.
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, let (message, _) = socket.receive(),
             let launch = try? CoderLaunch(message: message), prepare(launch),
             let isStarting = try? CoderReply().message(), socket.send(isStarting)
@@ -23,21 +23,21 @@ package enum CoderProcess {
         return ChildExit.unfit
     }
 
-    /// False when the process cannot give up what the program must not have.
+    /// False if the process cannot give up its privileges.
     private static func prepare(_ launch: CoderLaunch) -> Bool {
         guard larder_drop_privileges() == 0, larder_end_with_parent() == 0 else { return false }
-        // The pool may have ended before.
+        // The pool may already have ended.
         return getppid() == launch.parent && chdir("/") == 0
     }
 
-    /// - Throws: `TranscodeError` 501 for an incomplete sandbox, and when the program cannot be started.
+    /// - Throws: `TranscodeError` 501 for an incomplete sandbox, and if the program cannot be started.
     private static func start(_ launch: CoderLaunch) throws(TranscodeError) {
         let coder = launch.coder
         let paths = strings(ImageCoder.standardPaths + coder.paths + [coder.command[0]])
         let arguments = strings(coder.command)
         let environment = strings(["LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin"])
         let readable = paths.dropLast().map { UnsafePointer($0) }
-        // Files first: the filter of system calls does not allow Landlock's.
+        // Files first: the system call filter denies Landlock's calls.
         let deniesFiles = larder_deny_program_files(readable, Int32(readable.count)) == 0
         let filtersCalls = larder_filter_program_calls() == 0
         try launch.sandbox.check(SandboxLevel(filtersCalls: filtersCalls, deniesFiles: deniesFiles))
@@ -58,7 +58,7 @@ package enum CoderProcess {
             profile: MachineShortage.reason(number) == nil ? "coders.\(coder.name)" : nil)
     }
 
-    /// Strings for C, which the process keeps to its end, and a null pointer.
+    /// C strings that the process keeps until its end, with a final null pointer.
     private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         texts.map { strdup($0) } + [nil]
     }

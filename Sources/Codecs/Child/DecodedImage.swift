@@ -2,36 +2,35 @@ private import Glibc
 internal import ImageModel
 internal import Transcoder
 
-/// The pixels that the variants of a plan are drawn from, decoded once, upright, at the largest size that an output
-/// needs. The plan's path chooses the implementation.
+/// The pixels from which a plan's variants are drawn: decoded once, upright, at the largest size that an output needs.
+/// The plan's path chooses the implementation.
 protocol DecodedImage {
-    /// Draws an output. The output that it starts from must have been drawn before.
+    /// Draws an output. The output that it starts from must already be drawn.
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage
 
-    /// Releases the pixels that neither an output nor the digest needs any more.
+    /// Releases pixels that no output or digest needs any more.
     func forget(allBut progress: OutputProgress)
 
-    /// A digest of the original, from the smallest whole image in memory that is large enough.
+    /// The original's digest, from the smallest whole image in memory that is large enough.
     func digest() throws(CodecFailure) -> ImageDigest?
 }
 
 /// The pixels of one output.
 protocol DrawnImage {
-    /// Frames that are written.
     var frames: Int { get }
-    /// The size of one.
+    /// The size of one frame.
     var size: PixelSize { get }
 
     /// Encodes the pixels.
     ///
-    /// - Parameter quality: 0…100; nil for a format without a quality.
+    /// - Parameter quality: 0…100; nil for a format without quality.
     func encoded(_ encoding: Encoding, quality: Int?) throws(CodecFailure) -> EncodedFile
 
-    /// Red, green, blue and straight alpha of each pixel of the first frame, row by row.
+    /// Red, green, blue and straight alpha of the first frame, row by row.
     func rawRGBA() throws(CodecFailure) -> EncodedFile
 }
 
-/// Encoded bytes in the memory of the library that wrote them; the bytes must not outlive the object.
+/// Encoded bytes in a library's memory; they must not outlive the object.
 final class EncodedFile {
     let bytes: UnsafeRawBufferPointer
     private let release: @convention(c) (UnsafeMutableRawPointer?) -> Void
@@ -45,7 +44,7 @@ final class EncodedFile {
         self.release = release
     }
 
-    /// - Throws: `CodecFailure` when there is no memory.
+    /// - Throws: `CodecFailure` if out of memory.
     convenience init(copying bytes: [UInt8]) throws(CodecFailure) {
         guard let start = malloc(max(1, bytes.count)) else { throw CodecFailure.memory }
         start.copyMemory(from: bytes, byteCount: bytes.count)
@@ -57,14 +56,13 @@ final class EncodedFile {
 
 /// A codec's operation that failed.
 struct CodecFailure: Error {
-    /// The library's message.
     let message: String
-    /// Whether a rule failed the variant and not a library, whose failures may be for want of memory.
+    /// Whether a rule failed the variant instead of a library, whose failures may be caused by lack of memory.
     var isByRule = false
 
     static let memory = CodecFailure(message: "out of memory")
 
-    /// The failure as an error of the stage where it happened.
+    /// The failure as an error of its stage.
     func `as`(_ code: TranscodeError.Code, _ what: String) -> TranscodeError {
         TranscodeError(code, message.isEmpty ? what : "\(what): \(message)")
     }

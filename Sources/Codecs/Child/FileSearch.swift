@@ -1,21 +1,21 @@
 internal import ImageModel
 internal import Transcoder
 
-/// Makes the file of an output: at its quality, at the highest one within a limit on bytes, at the lowest one of a
-/// similarity, or in the format, of several, whose file is the smallest.
+/// Makes an output's file: at its quality, at the highest quality within a byte limit, at the lowest quality with a
+/// similarity, or in the format with the smallest file.
 ///
-/// When the time is over, or would be after one more attempt, the best file found so far counts.
+/// When the time is over, or one more attempt would exceed it, the best file so far counts.
 struct FileSearch {
-    /// The file of an output, and how it was encoded.
+    /// A file with its encoding.
     struct Found {
         let file: EncodedFile
         let encoding: Encoding
         var quality: Int?
         var ssim: Double?
-        /// Whether it is within the limit on bytes, or similar enough.
+        /// Whether it is within the byte limit, or similar enough.
         var fits = true
 
-        /// Whether it is the better choice between two formats: similar enough, then smaller; else more similar.
+        /// Whether it is the better of two formats: similar enough, then smaller; else more similar.
         func isBetter(than other: Found) -> Bool {
             if fits != other.fits { return fits }
             return fits ? file.bytes.count < other.file.bytes.count : (ssim ?? 1) > (other.ssim ?? 1)
@@ -25,7 +25,7 @@ struct FileSearch {
     private let drawn: any DrawnImage
     private let output: PlannedOutput
     private let limits: TranscodeLimits
-    /// The processor time that the image took so far.
+    /// The image's processor time so far.
     private let spent: () -> Duration
 
     init(_ drawn: any DrawnImage, _ output: PlannedOutput, _ limits: TranscodeLimits, spent: @escaping () -> Duration) {
@@ -56,21 +56,20 @@ struct FileSearch {
         return best
     }
 
-    /// Pixels in place of a file.
+    /// Raw pixels instead of a file.
     func rawRGBA() throws(TranscodeError) -> Found {
         do throws(CodecFailure) { return Found(file: try drawn.rawRGBA(), encoding: output.encoding) } catch {
             throw error.as(.encode, "the pixels cannot be written")
         }
     }
 
-    /// Whether the time suffices to try one more format, by its estimate for the slowest images.
+    /// Whether there is time for one more format, estimated for the slowest images.
     private func hasTime(for encoding: Encoding) -> Bool {
         let nanoseconds = encoding.nanoseconds * encoding.margin * Double(output.drawing.size.area)
         let estimate = Duration.nanoseconds(Int64(nanoseconds))
         return spent() < limits.softTime && spent() + estimate <= limits.hardTime
     }
 
-    /// A file without a similarity.
     private func file(_ encoding: Encoding) throws(TranscodeError) -> Found {
         guard let highest = encoding.quality, let maxBytes = encoding.maxBytes else {
             return Found(file: try attempt(encoding, encoding.quality), encoding: encoding, quality: encoding.quality)
@@ -93,10 +92,10 @@ struct FileSearch {
         }
     }
 
-    /// Tries qualities up to `highest`: for the highest one that fits, else the lowest, when fitting ends with rising
-    /// quality; for the lowest one that fits, else the highest, when it begins. An attempt that fails ends the search.
+    /// Tries qualities up to `highest`. If higher qualities fit less, returns the highest that fits, else the lowest;
+    /// if higher qualities fit more, the lowest that fits, else the highest. A failed attempt ends the search.
     ///
-    /// - Parameter best: the file of another format; a search that cannot find a smaller one ends.
+    /// - Parameter best: another format's file; the search ends if it cannot find a smaller one.
     private func search(
         _ encoding: Encoding, highest: Int, isRising: Bool, smallerThan best: Found?,
         _ measure: (EncodedFile) throws(CodecFailure) -> (fits: Bool, ssim: Double?)
@@ -124,7 +123,7 @@ struct FileSearch {
             longest = max(longest, spent() - before)
             if made.fits || search.best == nil { found = made }
             search.record(fits: made.fits)
-            // A file of enough similarity would be larger than this one.
+            // A sufficiently similar file would be larger than this one.
             if let best, best.fits, !made.fits, made.file.bytes.count >= best.file.bytes.count { break }
         }
         guard let found else { throw TranscodeError(.encode, "no quality was tried") }
@@ -138,7 +137,7 @@ struct FileSearch {
     }
 }
 
-/// Compares files with the pixels that they were encoded from.
+/// Compares files with the pixels from which they were encoded.
 struct FileSimilarity {
     private let reference: StructuralSimilarity
 
@@ -146,7 +145,7 @@ struct FileSimilarity {
         let size = drawn.size, pixels = try drawn.rawRGBA()
         guard pixels.bytes.count == size.area * 4 else { throw CodecFailure.otherPixels }
         let color = encoding.background.map { SIMD4($0.red, $0.green, $0.blue, $0.alpha) } ?? SIMD4(repeating: 1)
-        // A colour that is not opaque is composited on white, as when the file is written.
+        // Composite a translucent colour on white, as when writing the file.
         let onWhite = (color * color.w + (1 - color.w)) * 255
         let background = SIMD3(Float(onWhite.x), Float(onWhite.y), Float(onWhite.z))
         reference = withExtendedLifetime(pixels) {

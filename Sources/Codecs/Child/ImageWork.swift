@@ -2,7 +2,7 @@ private import Glibc
 package import ImageModel
 package import Transcoder
 
-/// What a transcoder tells the pool before its reply.
+/// Messages from a transcoder to the pool before its reply.
 package protocol PoolEnd: ~Copyable {
     /// Waits until the pool grants memory for an image.
     func reserve(_ bytes: Int, for request: ChildRequest) throws(TranscodeError)
@@ -10,34 +10,34 @@ package protocol PoolEnd: ~Copyable {
     func tell(_ content: ChildMessage.Content, of request: ChildRequest) throws(TranscodeError)
 }
 
-/// The work on one image after another, without the socket and the sandbox around it.
+/// The work on successive images, without socket and sandbox.
 package struct ImageWork {
     /// The formats that this machine can write.
     var writable: WritableFormats
     /// When the current request began, by `ProcessorClock`.
     private(set) var started = Duration.zero
-    /// The variants of the current request that a library failed to draw.
+    /// Variants of the current request that a library failed to draw.
     private(set) var failedDrawings: Set<Int> = []
-    /// The variants of the last request, parsed.
+    /// The last request's variants, parsed.
     private var last: (text: String, variants: [Variant]) = ("[]", [])
 
-    /// Nil when libvips cannot start, which happens once in a process.
+    /// Nil if libvips cannot start. It starts once per process.
     ///
-    /// - Parameter memoryExit: the exit code of the process when an allocation fails in GLib, which cannot report it.
+    /// - Parameter memoryExit: the exit code if an allocation fails in GLib, which cannot report it.
     package init?(memoryExit: Int32) {
         guard VipsLibrary.start(memoryExit: memoryExit) else { return nil }
         writable = WritableFormats()
     }
 
-    /// Unblocks the parsers of the given formats that are read on request, and blocks all other such parsers.
+    /// Unblocks the parsers of these formats, which are read on request, and blocks all other such parsers.
     package func allow(_ formats: Set<ImageFormat>) { VipsLibrary.allow(formats) }
 
-    /// Answers a request that concerns an image.
+    /// Answers a request for an image.
     ///
     /// - Parameters:
-    ///   - descriptors: the source, one output for each variant, the watermarks; the caller closes them.
-    ///   - pool: gets what is to be told before the reply.
-    /// - Throws: `TranscodeError` when nothing can be made.
+    ///   - descriptors: source, one output per variant, watermarks; the caller closes them.
+    ///   - pool: receives the messages before the reply.
+    /// - Throws: `TranscodeError` if nothing can be made.
     package mutating func perform(
         _ request: ChildRequest, _ limits: TranscodeLimits, _ descriptors: [Int32], _ reply: inout ChildReply,
         telling pool: borrowing some PoolEnd & ~Copyable
@@ -72,7 +72,7 @@ package struct ImageWork {
             telling: pool)
     }
 
-    /// - Parameter coder: the name of the coder that made the picture; nil for an original.
+    /// - Parameter coder: the coder that made the picture; nil for an original.
     private static func opened(
         _ descriptor: Int32, _ coder: String?, _ limits: TranscodeLimits
     ) throws(TranscodeError) -> SourceImage {
@@ -107,7 +107,7 @@ package struct ImageWork {
 
     /// Makes every variant and writes it to its output.
     ///
-    /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
+    /// - Throws: `TranscodeError` if none can be made: 1001, 205, 206.
     private mutating func transcode(
         _ request: ChildRequest, _ limits: TranscodeLimits, _ source: consuming SourceImage,
         _ wanted: [(variant: Variant, output: OutputDescriptor)], _ watermarks: WatermarkImages,
@@ -115,7 +115,7 @@ package struct ImageWork {
     ) throws(TranscodeError) {
         let header = source.header
         var limits = limits
-        // Only libvips' path has red, green and blue.
+        // Only the libvips path has RGB pixels.
         if request.wantsRawRGBA { limits.allowsPlanes = false }
         let chosen = wanted.map { $0.variant.drawn(of: header, request.options) }
         let drawn = wanted.indices.filter { chosen[$0] != nil }
@@ -125,7 +125,7 @@ package struct ImageWork {
         try limits.checkMemory(plan.memoryBytes)
         try limits.checkTime(plan.decodingTime, "decoding")
         if plan.memoryBytes > ChildRequest.unreservedBytes { try pool.reserve(plan.memoryBytes, for: request) }
-        // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
+        // Decode even if nothing is drawn: an undecodable file must not be stored as an image.
         let image = try decode(&source, plan, watermarks, &reply)
         try pool.tell(.decoded(header), of: request)
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
@@ -141,7 +141,7 @@ package struct ImageWork {
             let index = drawn[number]
             let result = Result { () throws(TranscodeError) in try writer.write(number, to: wanted[index].output) }
             results[index] = result
-            // Before the next one begins, which may be the end of this process.
+            // Before the next variant begins, which may crash this process.
             try pool.tell(.finished(index, ChildReply.Outcome(result)), of: request)
         }
         reply.codecTime += writer.codecTime
@@ -154,7 +154,7 @@ package struct ImageWork {
         _ source: inout SourceImage, _ plan: DecodePlan, _ watermarks: WatermarkImages, _ reply: inout ChildReply
     ) throws(TranscodeError) -> any DecodedImage {
         let format = source.header.format
-        // Also of an image that cannot be decoded.
+        // Also for an undecodable image.
         let began = ProcessorClock.now
         defer { reply.codecTime = ProcessorClock.now - began }
         do throws(CodecFailure) {
@@ -167,7 +167,7 @@ package struct ImageWork {
         }
     }
 
-    /// An animation is not transformed by default: as in SDWebImage, the variant gets the original's bytes.
+    /// Animations are not transformed by default: as in SDWebImage, the variant gets the original's bytes.
     private func copy(
         _ file: borrowing SourceFile, _ header: SourceHeader, to output: OutputDescriptor
     ) -> Result<TranscodedVariant, TranscodeError> {
@@ -201,7 +201,7 @@ enum ProcessorClock {
     }
 }
 
-/// The descriptor that a variant is written to.
+/// A variant's output descriptor.
 struct OutputDescriptor {
     private let number: Int32
 

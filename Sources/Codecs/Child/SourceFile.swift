@@ -2,16 +2,16 @@ private import CLinux
 private import Glibc
 internal import Transcoder
 
-/// The original's file, mapped.
+/// The original's file, mapped into memory.
 struct SourceFile: ~Copyable {
-    /// What codecs read: the file with its edits.
+    /// The file with its edits, as codecs read it.
     let bytes: UnsafeRawBufferPointer
-    /// The bytes of the file that were replaced.
+    /// The original bytes of the edited parts.
     private var replaced: [FileEdit] = []
 
     /// Maps the file; the caller keeps the descriptor.
     ///
-    /// - Throws: `TranscodeError` 1001 when the file is empty, 205 when there is no memory.
+    /// - Throws: `TranscodeError` 1001 if the file is empty, 205 if out of memory.
     init(descriptor: Int32) throws(TranscodeError) {
         let length = Int(larder_file_length(descriptor))
         guard length > 0 else { throw TranscodeError(.undecodable, "the file is empty") }
@@ -21,9 +21,9 @@ struct SourceFile: ~Copyable {
         bytes = UnsafeRawBufferPointer(start: start, count: length)
     }
 
-    /// A file of these bytes, of which there is at least one.
+    /// A copy of at least one byte.
     ///
-    /// - Throws: `TranscodeError` 205 when there is no memory.
+    /// - Throws: `TranscodeError` 205 if out of memory.
     init(copying bytes: UnsafeRawBufferPointer) throws(TranscodeError) {
         let length = bytes.count
         guard let start = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -35,7 +35,7 @@ struct SourceFile: ~Copyable {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 
-    /// Replaces bytes in memory, before any codec reads them. Edits must not overlap.
+    /// Replaces bytes in memory before any codec reads them. Edits must not overlap.
     mutating func apply(_ edits: [FileEdit]) {
         for edit in edits where edit.offset >= 0 && edit.offset + edit.bytes.count <= bytes.count {
             let place = edit.offset..<edit.offset + edit.bytes.count
@@ -44,7 +44,7 @@ struct SourceFile: ~Copyable {
         }
     }
 
-    /// The bytes of the file itself.
+    /// The file's own bytes.
     func original() -> [UInt8]? {
         guard !replaced.isEmpty else { return nil }
         var copy = Array(bytes)

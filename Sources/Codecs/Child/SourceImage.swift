@@ -1,21 +1,21 @@
 internal import ImageModel
 internal import Transcoder
 
-/// The original with its header read: by libvips, and by the library that decodes it to planes.
+/// The original with its header read, by libvips and by the library that decodes planes.
 struct SourceImage: ~Copyable {
-    /// libvips does not copy buffers, so the file must outlive every image made from it.
+    /// libvips does not copy buffers: the file must outlive every image made from it.
     let file: SourceFile
     let header: SourceHeader
-    /// The fields that a variant may keep.
+    /// The metadata that a variant may keep.
     let copyright: KeptMetadata
-    /// The profile of its colours when they are not sRGB's.
+    /// The colour profile, unless it is sRGB.
     let profile: [UInt8]?
-    /// Nil unless the header says that there are planes, and after they have been decoded.
+    /// Nil if the header has no planes, and after they have been decoded.
     var planes: (any PlaneReader & ~Copyable)?
 
-    /// Reads and checks the header; no pixel is decoded.
+    /// Reads and checks the header without decoding pixels.
     ///
-    /// - Parameter coder: the name of the coder that made the picture; nil for an original.
+    /// - Parameter coder: the coder that made the picture; nil for an original.
     /// - Throws: `TranscodeError` 1001, 202, 203, 204.
     init(_ file: consuming SourceFile, _ limits: TranscodeLimits, coder: String? = nil) throws(TranscodeError) {
         var file = file
@@ -29,7 +29,7 @@ struct SourceImage: ~Copyable {
         self.file = file
     }
 
-    /// What libvips reads.
+    /// Reads the header with libvips.
     private static func read(
         _ format: ImageFormat, _ bytes: UnsafeRawBufferPointer, _ limits: TranscodeLimits
     ) throws(TranscodeError) -> (header: SourceHeader, copyright: KeptMetadata, profile: [UInt8]?) {
@@ -44,11 +44,11 @@ struct SourceImage: ~Copyable {
         return found
     }
 
-    /// Opens the file for its planes, and says in the header that there are some.
+    /// Opens the file's planes and records them in the header.
     private static func planes(
         _ header: inout SourceHeader, _ profile: [UInt8]?, _ bytes: UnsafeRawBufferPointer
     ) -> (any PlaneReader & ~Copyable)? {
-        // Tables are applied to whole pixels: luma and chroma that are shrunk first have colours that are in no pixel.
+        // Profile tables need whole pixels: luma and chroma that are shrunk first have colours that are in no pixel.
         let isOfTables = profile.map { MatrixProfile($0) == nil } ?? false
         guard !isOfTables, let reader = PlaneCodec.all[header.format]?.open(bytes),
             reader.hasAlpha == header.hasAlpha
@@ -58,7 +58,7 @@ struct SourceImage: ~Copyable {
         return reader
     }
 
-    /// The format, of a file that is whole and whose declared size is within the limits.
+    /// The format of a complete file whose declared size is within the limits.
     private static func format(
         _ bytes: UnsafeRawBufferPointer, _ limits: TranscodeLimits
     ) throws(TranscodeError) -> ImageFormat {
@@ -73,7 +73,7 @@ struct SourceImage: ~Copyable {
             throw TranscodeError(
                 .undecodable, "the \(format.name) has more than \(parts.limit) \(parts.name), which no image needs")
         }
-        // Before the codec: libvips allocates a WebP's whole canvas before it gives the size.
+        // Check before the codec: libvips allocates a WebP's whole canvas before it reports the size.
         if case .pixels(let width, let height) = DeclaredSize(bytes, format: format) {
             try limits.check(SourceHeader(format: format, width: width, height: height))
         }

@@ -3,13 +3,13 @@ private import Glibc
 internal import ImageModel
 internal import Transcoder
 
-/// The child process: all that the program `larder-transcoder` does.
+/// The child process: everything that `larder-transcoder` does.
 package enum TranscoderProcess {
-    /// Answers requests from `socket` until it closes, and returns the exit code of the process.
+    /// Answers requests from `socket` until it closes, and returns the exit code.
     ///
     /// Restricts the whole process (memory, files, core dumps), so nothing else may run in it.
     package static func run(socket descriptor: Int32) -> Int32 {
-        // The program was started by its descriptor, whose number would be its name.
+        // The program was executed by descriptor, whose number would be its name.
         larder_thread_set_name("larder-transcod")
         guard Sandbox.prepareProcess(), var work = ImageWork(memoryExit: ChildExit.memory) else {
             return ChildExit.unfit
@@ -17,14 +17,14 @@ package enum TranscoderProcess {
         guard let sandbox = Sandbox() else { return ChildExit.unfit }
         // libvips keeps the threads of the next call and uses them for images.
         Sandbox.restrictEarlyThreads()
-        // x265 reads the machine's processors when it first runs, and fails when access is denied.
+        // x265 reads the machine's processors when it first runs, and fails if that is denied.
         _ = work.writable.formats(wanted: [.heic])
         var server = ChildServer(socket: ChildSocket(descriptor), sandbox: sandbox, work: work)
         return server.serve()
     }
 }
 
-/// Receives the setup, enters the sandbox, and answers one request after another.
+/// Receives the setup, enters the sandbox, and answers successive requests.
 private struct ChildServer: ~Copyable {
     let socket: ChildSocket
     var sandbox: Sandbox
@@ -82,7 +82,7 @@ private struct ChildServer: ~Copyable {
             reply.outcomes = []
         }
         switch request.operation {
-        // An earlier message or the plan has the header, and only the child needs the formats.
+        // Already sent, or only needed in the child.
         case .transcode, .plan: (reply.header, reply.writable) = (nil, [])
         case .probe, .selfTest, .abilities: break
         }
@@ -91,16 +91,15 @@ private struct ChildServer: ~Copyable {
 }
 
 extension ChildReply {
-    /// Whether a library failed, by decoding, drawing or encoding.
+    /// Whether a library failed to decode, draw or encode.
     ///
-    /// - Parameter drawings: the variants that one failed to draw, which others fail by a rule.
+    /// - Parameter drawings: variants that a library failed to draw; others fail by a rule.
     func hasCodecFailure(_ drawings: Set<Int>) -> Bool {
         Self.isCodecs(failure)
             || outcomes.indices.contains { Self.isCodecs(outcomes[$0].error, isDrawing: drawings.contains($0)) }
     }
 
-    /// Puts memory that has run out in the place of what libraries report then: bad data, or a failure to draw or to
-    /// encode.
+    /// If memory has run out, replaces the libraries' errors (bad data, failed drawing or encoding) by 205.
     mutating func blameMemory(_ drawings: Set<Int>, limit: Int) {
         let error = TranscodeError(
             .memory, "the image needs more than \(limit) bytes", needs: [.memory(limit * 2)])
@@ -119,9 +118,9 @@ extension ChildReply {
     }
 }
 
-/// Tests what the kernel denies this child.
+/// Tests the restrictions of this child.
 enum SandboxTest {
-    /// Whether each restriction holds, by name.
+    /// Whether each restriction works, by name.
     static func results(memoryIsLimited: Bool) -> [String: Bool] {
         [
             "no network": isDenied { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) },
@@ -131,14 +130,14 @@ enum SandboxTest {
         ]
     }
 
-    /// Whether a call that returns a descriptor is denied; a descriptor that it returns is closed.
+    /// Whether a call that returns a descriptor is denied; closes a returned descriptor.
     private static func isDenied(_ call: () -> Int32) -> Bool {
         let descriptor = call()
         if descriptor >= 0 { close(descriptor) }
         return descriptor < 0 && (errno == EPERM || errno == EACCES)
     }
 
-    /// Tests with a program that does not exist, so that nothing starts where it is allowed.
+    /// Tries a program that does not exist, so that nothing starts if it is allowed.
     private static var deniesPrograms: Bool {
         var arguments: [UnsafeMutablePointer<CChar>?] = [nil]
         let result = execve("/nonexistent", &arguments, &arguments)

@@ -1,10 +1,10 @@
 internal import ImageModel
 internal import Transcoder
 
-/// Draws, encodes and writes the outputs of a plan, one after another.
+/// Draws, encodes and writes a plan's outputs one after another.
 ///
-/// An output is drawn right before it is encoded, after the one that it starts from. Thus what takes little time is
-/// written before anything else is drawn, and pixels are held only while they are needed.
+/// An output is drawn immediately before it is encoded, after the output that it starts from. So quick outputs are
+/// written before anything else is drawn, and pixels are kept only while needed.
 struct VariantWriter {
     private let plan: DecodePlan
     private let image: any DecodedImage
@@ -13,18 +13,18 @@ struct VariantWriter {
     private let clock: () -> Duration
     private let wantsRawRGBA: Bool
     private var progress: OutputProgress
-    /// The processor time of drawing and encoding so far.
+    /// Processor time of drawing and encoding so far.
     private(set) var codecTime = Duration.zero
-    /// Outputs that a library failed to draw, perhaps for want of memory.
+    /// Outputs that a library failed to draw, perhaps for lack of memory.
     private(set) var failedDrawings: Set<Int> = []
-    /// Outputs that were drawn for others, before it was their turn.
+    /// Outputs drawn early because others start from them.
     private var drawn: [Int: Result<any DrawnImage, TranscodeError>] = [:]
     /// Outputs whose bytes other outputs reuse.
     private var written: [Int: (variant: TranscodedVariant, file: EncodedFile)] = [:]
 
     /// - Parameters:
     ///   - started: when the request began, by `clock`.
-    ///   - clock: the processor time of this process.
+    ///   - clock: this process's processor time.
     init(
         _ plan: DecodePlan, _ image: any DecodedImage, _ limits: TranscodeLimits, wantsRawRGBA: Bool = false,
         started: Duration, clock: @escaping () -> Duration = { ProcessorClock.now }
@@ -38,7 +38,7 @@ struct VariantWriter {
         self.wantsRawRGBA = wantsRawRGBA
     }
 
-    /// Draws, encodes and writes one output, after the one that has the same bytes.
+    /// Draws, encodes and writes one output, after the output with the same bytes.
     ///
     /// - Throws: `TranscodeError` 206, 401, 402, 403, 501.
     mutating func write(_ number: Int, to descriptor: OutputDescriptor) throws(TranscodeError) -> TranscodedVariant {
@@ -72,7 +72,7 @@ struct VariantWriter {
         return variant
     }
 
-    /// Checks that the rest of the time suffices for what is still to be done for an output.
+    /// Checks that there is time for the remaining work of an output.
     private func checkTime(_ number: Int) throws(TranscodeError) {
         try limits.checkTime(progress.time(for: number), "the variant", spent: spent)
     }
@@ -92,7 +92,7 @@ struct VariantWriter {
         codecTime += clock() - began
     }
 
-    /// Forgets what no other output needs.
+    /// Releases what no other output needs.
     private mutating func finish(_ number: Int) {
         progress.finish(number)
         let held = progress.held

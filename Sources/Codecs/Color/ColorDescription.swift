@@ -1,14 +1,14 @@
-/// What the numbers of an image mean where no profile says it: code points of ITU-T H.273, or PNG's chunks.
+/// An image's colour space where no profile defines it: code points of ITU-T H.273, or PNG's chunks.
 struct ColorDescription: Sendable, Hashable {
     var primaries: ColorPrimaries
     var transfer: TransferCurve
 
-    /// The description of a file, if it has one.
+    /// A file's description, if it has one.
     struct Source: Sendable, Hashable {
         var description: ColorDescription?
-        /// Whether it counts before an embedded profile.
+        /// Whether it takes precedence over an embedded profile.
         var isBeforeProfile = false
-        /// Whether the colours are multiplied by the alpha.
+        /// Whether the colours are multiplied by alpha.
         var isPremultiplied = false
     }
 
@@ -16,7 +16,7 @@ struct ColorDescription: Sendable, Hashable {
         (self.primaries, self.transfer) = (primaries, transfer)
     }
 
-    /// The description of two code points; unspecified primaries are sRGB's.
+    /// From two code points; unspecified primaries are sRGB's.
     init(primaries: Int, transfer: Int) {
         self.init(
             primaries: ColorPrimaries(codePoint: primaries) ?? .sRGB, transfer: TransferCurve(codePoint: transfer))
@@ -24,8 +24,8 @@ struct ColorDescription: Sendable, Hashable {
 
     var isSRGB: Bool { transfer == .sRGB && primaries.areNear(.sRGB) }
 
-    /// An ICC profile of it, version 4.3, for RGB or for grey; nil when the primaries cannot be adapted, or a number of
-    /// them or of the curve is more than a profile can hold.
+    /// An equivalent ICC profile, version 4.3, for RGB or grey; nil if the primaries cannot be adapted, or a value
+    /// exceeds a profile's range.
     func profile(isGrey: Bool) -> [UInt8]? {
         guard let columns = primaries.adaptedColumns, let adaptation = primaries.adaptation,
             (columns.joined() + adaptation.rows + exponents).allSatisfy({ abs($0) < 32_768 })
@@ -80,12 +80,12 @@ struct ColorDescription: Sendable, Hashable {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }
 
-    /// 16 bits before the point and 16 after it.
+    /// Fixed-point with 16 integer and 16 fractional bits.
     private static func fixed(_ value: Double) -> [UInt8] { number(Int((value * 65536).rounded())) }
 
     private static func xyz(_ values: [Double]) -> [UInt8] { Array("XYZ ".utf8) + zeros(4) + values.flatMap(fixed) }
 
-    /// One text in English, of ASCII.
+    /// One English ASCII text.
     private static func text(_ text: String) -> [UInt8] {
         Array("mluc".utf8) + zeros(4) + number(1) + number(12) + Array("enUS".utf8) + number(2 * text.utf8.count)
             + number(28) + text.utf8.flatMap { [0, $0] }

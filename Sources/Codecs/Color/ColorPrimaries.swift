@@ -1,9 +1,9 @@
-/// The chromaticities (CIE 1931 x, y) of an RGB space's primaries and of its white.
+/// Chromaticities (CIE 1931 x, y) of an RGB space's primaries and white.
 struct ColorPrimaries: Sendable, Hashable {
     struct Chromaticity: Sendable, Hashable {
         var x, y: Double
 
-        /// X, Y and Z at a luminance of 1.
+        /// X, Y, Z at luminance 1.
         var xyz: [Double] { [x / y, 1, (1 - x - y) / y] }
 
         func isNear(_ other: Chromaticity) -> Bool { abs(x - other.x) < 0.003 && abs(y - other.y) < 0.003 }
@@ -18,8 +18,8 @@ struct ColorPrimaries: Sendable, Hashable {
         self.white = white
     }
 
-    /// - Parameter numbers: white, red, green and blue, x before y, as in PNG's chunk `cHRM`. Nil unless they span a
-    ///   triangle and the white has a luminance.
+    /// - Parameter numbers: white, red, green, blue, x before y, as in PNG's `cHRM`. Nil unless they span a triangle
+    ///   and the white has a luminance.
     init?(whiteRedGreenBlue numbers: [Double]) {
         guard numbers.count == 8 else { return nil }
         let points = (0..<4).map { Chromaticity(x: numbers[2 * $0], y: numbers[2 * $0 + 1]) }
@@ -35,7 +35,7 @@ struct ColorPrimaries: Sendable, Hashable {
     static let displayP3 = ColorPrimaries((0.680, 0.320), (0.265, 0.690), (0.150, 0.060), d65)
     static let rec2020 = ColorPrimaries((0.708, 0.292), (0.170, 0.797), (0.131, 0.046), d65)
 
-    /// The primaries of a code point of ITU-T H.273, table 2; nil for a reserved or unspecified one.
+    /// The primaries of a code point in ITU-T H.273, table 2; nil if reserved or unspecified.
     init?(codePoint: Int) {
         switch codePoint {
         case 1: self = .sRGB
@@ -51,17 +51,17 @@ struct ColorPrimaries: Sendable, Hashable {
         }
     }
 
-    /// Whether they are another's within the precision in which files have them.
+    /// Equal within the precision of files.
     func areNear(_ other: ColorPrimaries) -> Bool {
         red.isNear(other.red) && green.isNear(other.green) && blue.isNear(other.blue) && white.isNear(other.white)
     }
 
-    /// The luminances of the primaries that together make the white; nil when they do not span a triangle.
+    /// Luminances of the primaries that add up to the white; nil unless they span a triangle.
     private var scales: [Double]? {
         Matrix3(columns: [red.xyz, green.xyz, blue.xyz]).inverse?.times(white.xyz)
     }
 
-    /// X, Y and Z of red, green and blue, adapted to D50 by the Bradford method, as profiles hold them.
+    /// X, Y, Z of red, green and blue, adapted to D50 by the Bradford method, as in profiles.
     var adaptedColumns: [[Double]]? {
         guard let scales, let adaptation else { return nil }
         return zip([red, green, blue], scales).map { primary, scale in
@@ -73,7 +73,7 @@ struct ColorPrimaries: Sendable, Hashable {
     var adaptation: Matrix3? {
         let bradford = Matrix3(rows: [0.8951, 0.2664, -0.1614, -0.7502, 1.7135, 0.0367, 0.0389, -0.0685, 1.0296])
         let from = bradford.times(white.xyz), to = bradford.times(Self.d50)
-        // A white without one of the three is no white, and near that its adaptation grows without limit.
+        // A white without one of the three is invalid; near that its adaptation grows without limit.
         guard let back = bradford.inverse, from.allSatisfy({ $0 > 0.001 }) else { return nil }
         let scaled = Matrix3(rows: [to[0] / from[0], 0, 0, 0, to[1] / from[1], 0, 0, 0, to[2] / from[2]])
         return back.times(scaled.times(bradford))
@@ -83,7 +83,6 @@ struct ColorPrimaries: Sendable, Hashable {
     static let d50 = [0.9642, 1, 0.8249]
 }
 
-/// Three rows of three numbers.
 struct Matrix3: Sendable, Hashable {
     let rows: [Double]
 
@@ -99,7 +98,7 @@ struct Matrix3: Sendable, Hashable {
         Matrix3(columns: (0..<3).map { column in times((0..<3).map { other.rows[3 * $0 + column] }) })
     }
 
-    /// Nil when the determinant is near 0.
+    /// Nil if the determinant is near 0.
     var inverse: Matrix3? {
         func minor(_ row: Int, _ column: Int) -> Double {
             let (r1, r2) = ((row + 1) % 3, (row + 2) % 3), (c1, c2) = ((column + 1) % 3, (column + 2) % 3)

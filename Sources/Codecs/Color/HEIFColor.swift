@@ -1,8 +1,8 @@
 private import ImageModel
 
-/// What the boxes of a HEIF container say about its primary image; all lengths are checked.
+/// Colour facts in the boxes of a HEIF container's primary image. Checks all lengths.
 ///
-/// libvips 8.14.1 gives the profile, but neither the code points nor whether the colours are premultiplied.
+/// libvips 8.14.1 returns the profile, but not the code points or whether the colours are premultiplied.
 enum HEIFColor {
     @Sendable static func read(_ bytes: UnsafeRawBufferPointer) -> ColorDescription.Source? {
         let file = ISOBoxes(bytes, in: 0..<bytes.count)
@@ -37,7 +37,7 @@ enum HEIFColor {
         }
     }
 
-    /// Whether a reference `prem` leads from the item to its alpha (ISO/IEC 23008-12, 6.10.1.2).
+    /// Whether a `prem` reference links the item to its alpha (ISO/IEC 23008-12, 6.10.1.2).
     private static func isPremultiplied(_ bytes: UnsafeRawBufferPointer, _ box: Range<Int>, _ item: Int) -> Bool {
         guard let version = bytes.bigEndian(at: box.lowerBound) else { return false }
         return box.dropFirst(4).boxes(bytes).contains { reference in

@@ -1,8 +1,8 @@
 private import ImageModel
 
-/// Recognises the colour profiles that need no conversion.
+/// Recognises colour profiles that need no conversion.
 ///
-/// Converting costs more than decoding, and half of the profiles in images are sRGB under another name.
+/// Conversion costs more than decoding, and half of the profiles in images are sRGB under another name.
 enum ICCProfile {
     /// The colour space in the profile's header: `RGB `, `GRAY`, `CMYK`.
     static func space(_ profile: [UInt8]) -> String? {
@@ -10,7 +10,7 @@ enum ICCProfile {
         return String(decoding: profile[16..<20], as: UTF8.self)
     }
 
-    /// Whether the profile has sRGB's primaries and its curve.
+    /// Whether the profile has sRGB's primaries and curve.
     static func isSRGB(_ profile: [UInt8]) -> Bool {
         guard space(profile) == "RGB " else { return false }
         func tag(_ name: StaticString) -> Int? { Self.tag(name, in: profile) }
@@ -26,8 +26,8 @@ enum ICCProfile {
         return samePrimaries && curves.allSatisfy { tag($0).map { isSRGBCurve(profile, at: $0) } ?? false }
     }
 
-    /// Whether the profile has a table for the perceptual intent and none for the relative one, for which the perceptual
-    /// one counts (ICC.1:2010, 8.10.2).
+    /// Whether the profile has a table for the perceptual intent but not for the relative one; the perceptual one then
+    /// applies (ICC.1:2010, 8.10.2).
     static func isPerceptualOnly(_ profile: [UInt8]) -> Bool {
         tag("A2B0", in: profile) != nil && tag("A2B1", in: profile) == nil
     }
@@ -39,7 +39,7 @@ enum ICCProfile {
             .flatMap { profile.bigEndian(at: 136 + 12 * $0) }
     }
 
-    /// The s15Fixed16 numbers at `offset`; nil where the profile ends before.
+    /// The s15Fixed16 numbers at `offset`; nil if the profile ends before.
     static func numbers(_ count: Int, in profile: [UInt8], at offset: Int) -> [Double]? {
         guard offset + 4 * count <= profile.count else { return nil }
         let words = (0..<count).compactMap { profile.bigEndian(at: offset + 4 * $0) }
@@ -62,7 +62,7 @@ enum ICCProfile {
         }
     }
 
-    /// Whether the s15Fixed16 numbers at `offset` are `expected`, with a tolerance of 0.003.
+    /// Whether the s15Fixed16 numbers at `offset` equal `expected` within 0.003.
     private static func hasNumbers(_ expected: [Double], in profile: [UInt8], at offset: Int) -> Bool {
         numbers(expected.count, in: profile, at: offset).map { zip($0, expected).allSatisfy { abs($0 - $1) < 0.003 } }
             ?? false

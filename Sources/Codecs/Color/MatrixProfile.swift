@@ -1,15 +1,15 @@
 private import CPlanes
 private import ImageModel
 
-/// A colour profile of three curves and a matrix, such as Display P3 or Adobe RGB, or of one curve for grey, and the
-/// conversion to sRGB: relative colorimetric, components out of sRGB's range are cut.
+/// A profile of three curves and a matrix, such as Display P3 or Adobe RGB, or of one grey curve, and its conversion to
+/// sRGB: relative colorimetric, clipped to sRGB's range.
 struct MatrixProfile: Sendable, Hashable {
-    /// The linear value of each byte: of red, of green, of blue.
+    /// The linear value of each byte: red, green, blue.
     private let curves: [Float]
     /// From linear to sRGB's linear components, by rows; the identity for grey.
     private let matrix: [Float]
 
-    /// Nil for a profile with tables of colours, of another space, or with a curve that is not defined.
+    /// Nil for a profile with colour tables, another space, or an undefined curve.
     init?(_ profile: [UInt8]) {
         guard let space = ICCProfile.space(profile), profile.has("XYZ ", at: 20), profile.has("acsp", at: 36),
             ["A2B0", "A2B1", "A2B2"].allSatisfy({ ICCProfile.tag($0, in: profile) == nil })
@@ -69,7 +69,7 @@ struct MatrixProfile: Sendable, Hashable {
         }
     }
 
-    /// No word is the identity, one a power in 256ths.
+    /// No entry is the identity, one entry a power in 256ths.
     private static func table(_ words: [Int], _ x: Double) -> Double {
         guard words.count > 1 else { return words.first.map { LinearLight.power(x, Double($0) / 256) } ?? x }
         let place = x * Double(words.count - 1), index = min(Int(place), words.count - 2)
@@ -77,7 +77,7 @@ struct MatrixProfile: Sendable, Hashable {
         return (low + (high - low) * (place - Double(index))) / 65535
     }
 
-    /// An image with those colours in sRGB; its planes of colours are changed. Luma alone is converted as grey.
+    /// Converts an image to sRGB, changing its colour planes. Luma alone is converted as grey.
     func converted(_ image: PlanarImage) throws(CodecFailure) -> PlanarImage {
         guard image.model != .grey else {
             image.colors[0].map(curves[..<256].map(LinearLight.byte), into: image.colors[0])

@@ -1,8 +1,8 @@
 private import ImageModel
 
-/// The chunks of a PNG that say what its numbers mean.
+/// The colour chunks of a PNG.
 enum PNGColor {
-    /// `cICP` before `iCCP`, `sRGB`, and `gAMA` with `cHRM` (PNG, third edition, 4.3).
+    /// `cICP` precedes `iCCP`, `sRGB`, and `gAMA` with `cHRM` (PNG, third edition, 4.3).
     @Sendable static func read(_ bytes: UnsafeRawBufferPointer) -> ColorDescription.Source? {
         var gamma: Double?, primaries: ColorPrimaries?, isNamed = false, codePoints: (Int, Int)?
         PNGChunks.scan(bytes) { type, length, end in
@@ -26,7 +26,7 @@ enum PNGColor {
             return ColorDescription.Source(
                 description: ColorDescription(primaries: codePoints.0, transfer: codePoints.1), isBeforeProfile: true)
         }
-        // Without `gAMA`, `cHRM` alone does not say what a number is.
+        // `cHRM` without `gAMA` does not define a value.
         guard !isNamed, let gamma, (0.1...10).contains(gamma) else { return nil }
         // 1/2.2, as programs write it, means sRGB.
         let isUsual = abs(gamma * 2.2 - 1) < 0.05

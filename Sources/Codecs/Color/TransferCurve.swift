@@ -1,6 +1,6 @@
 private import Glibc
 
-/// How the numbers of an image, 0…1, become linear light of the display, 0…1.
+/// Maps an image's values, 0…1, to linear light of the display, 0…1.
 ///
 /// PQ and HLG describe more light than an SDR display has: their curves end in a tone curve.
 enum TransferCurve: Sendable, Hashable {
@@ -13,8 +13,8 @@ enum TransferCurve: Sendable, Hashable {
     /// ITU-R BT.2100's hybrid log-gamma.
     case hlg
 
-    /// The curve of a code point of ITU-T H.273, table 3. BT.709 and its relatives are shown with sRGB's curve, as
-    /// browsers do; so are reserved and unspecified ones.
+    /// The curve of a code point in ITU-T H.273, table 3. BT.709 and its relatives use sRGB's curve, as in browsers, as
+    /// do reserved and unspecified ones.
     init(codePoint: Int) {
         switch codePoint {
         case 4: self = .gamma(2.2)
@@ -27,7 +27,7 @@ enum TransferCurve: Sendable, Hashable {
         }
     }
 
-    /// Linear light of a number.
+    /// Linear light.
     func decoded(_ number: Double) -> Double {
         switch self {
         case .sRGB: LinearLight.linear(number)
@@ -39,14 +39,14 @@ enum TransferCurve: Sendable, Hashable {
 
     // MARK: - High dynamic range
 
-    /// The luminance of the white of SDR images in HDR ones (ITU-R BT.2408), in cd/m².
+    /// Luminance of SDR white in HDR images (ITU-R BT.2408), in cd/m².
     private static let whiteNits = 203.0
-    /// The luminance from which everything is white.
+    /// Luminance from which everything is white.
     private static let peakNits = 1000.0
 
-    /// The light of an SDR display for a number in PQ: linear to a knee, then compressed up to the peak.
+    /// SDR light for a PQ value: linear up to a knee, then compressed up to the peak.
     ///
-    /// The curve of ITU-R BT.2390-10, 5.4.1, is applied to each channel.
+    /// Applies the curve of ITU-R BT.2390-10, 5.4.1, to each channel.
     private static func toned(_ number: Double) -> Double {
         let peak = encodedPQ(nits: peakNits), target = encodedPQ(nits: whiteNits) / peak
         let knee = 1.5 * target - 0.5, input = min(1, number / peak)
@@ -63,19 +63,19 @@ enum TransferCurve: Sendable, Hashable {
         m1: 2610.0 / 16384, m2: 2523.0 / 32, c1: 3424.0 / 4096, c2: 2413.0 / 128, c3: 2392.0 / 128
     )
 
-    /// Luminance in cd/m² of a number in PQ.
+    /// In cd/m².
     static func decodedPQ(_ number: Double) -> Double {
         let power = LinearLight.power(max(0, number), 1 / st2084.m2)
         return 10000 * LinearLight.power(max(0, power - st2084.c1) / (st2084.c2 - st2084.c3 * power), 1 / st2084.m1)
     }
 
-    /// The number in PQ of a luminance in cd/m².
+    /// From cd/m².
     static func encodedPQ(nits: Double) -> Double {
         let power = LinearLight.power(max(0, nits) / 10000, st2084.m1)
         return LinearLight.power((st2084.c1 + st2084.c2 * power) / (1 + st2084.c3 * power), st2084.m2)
     }
 
-    /// The scene's light, 0…1, of a number in HLG.
+    /// Scene light, 0…1, of an HLG value.
     private static func sceneLight(_ number: Double) -> Double {
         guard number > 0.5 else { return number * number / 3 }
         let (a, b, c) = (0.17883277, 0.28466892, 0.55991073)
@@ -95,21 +95,21 @@ enum LinearLight {
         linear <= 0.0031308 ? linear * 12.92 : 1.055 * pow(linear, 1 / 2.4) - 0.055
     }
 
-    /// The corresponding C function is `pow`.
+    /// Wraps C's `pow`.
     static func power(_ base: Double, _ exponent: Double) -> Double { pow(base, exponent) }
 
-    /// The corresponding C function is `exp`.
+    /// Wraps C's `exp`.
     static func exponential(_ exponent: Double) -> Double { exp(exponent) }
 
     /// The linear value of each byte.
     static let values: [Float] = (0...255).map { Float(linear(Double($0) / 255)) }
 
-    /// The nearest byte of a linear value, which is clamped to 0…1.
+    /// The nearest byte of a linear value, clamped to 0…1.
     static func byte(_ linear: Float) -> UInt8 {
         encodedBytes[Int(max(0, min(1, linear)) * Float(encodedBytes.count - 1) + 0.5)]
     }
 
-    /// The nearest byte of each of 65536 linear values: the steps are a twentieth of a byte's, small enough for the
-    /// steep start of the curve.
+    /// The nearest byte of 65536 linear values. A step is a twentieth of a byte's, small enough for the curve's steep
+    /// start.
     static let encodedBytes: [UInt8] = (0...65535).map { UInt8((encoded(Double($0) / 65535) * 255).rounded()) }
 }

@@ -1,11 +1,11 @@
 private import Glibc
 
-/// BlurHash, https://blurha.sh: the lowest cosine frequencies of the colours in linear light as about 30 characters.
+/// BlurHash, https://blurha.sh: the lowest cosine frequencies of an image in linear light, in about 30 characters.
 enum BlurHash {
     private static let digits = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
 
-    /// The text of an image on white, with four frequencies along the longer side and three along the shorter one.
+    /// The hash of an image on white, with four frequencies along the longer side and three along the shorter one.
     static func text(_ pixels: DigestPixels) -> String {
         let (columns, rows) = pixels.width >= pixels.height ? (4, 3) : (3, 4)
         return text(pixels, columns: columns, rows: rows)
@@ -34,7 +34,7 @@ enum BlurHash {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The frequencies of red, green and blue, row by row; the first one is the mean.
+    /// Frequencies of red, green and blue, row by row; the first is the mean.
     private static func waves(_ pixels: DigestPixels, columns: Int, rows: Int) -> [SIMD4<Double>] {
         let transform = CosineTransform(
             linear(pixels), width: pixels.width, height: pixels.height, columns: columns, rows: rows, place: 0)
@@ -42,7 +42,7 @@ enum BlurHash {
         return transform.sums.indices.map { transform.sums[$0] * (($0 == 0 ? 1.0 : 2.0) / count) }
     }
 
-    /// The linear light of each value of sRGB.
+    /// The linear light of each sRGB value.
     private static let light = (0..<256).map { value in
         let part = Double(value) / 255
         return part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4)
@@ -67,7 +67,7 @@ enum BlurHash {
         return Int((curved * 255 + 0.5).rounded(.down))
     }
 
-    /// A number to the base 83, the highest digit first.
+    /// A number in base 83, highest digit first.
     private static func number(_ value: Int, digits count: Int) -> [UInt8] {
         var rest = value
         var text: [UInt8] = []

@@ -6,7 +6,7 @@ struct DigestPixels: Sendable {
     let width, height: Int
     let bytes: [UInt8]
 
-    /// - Parameter bytes: exactly four for each pixel, row by row; at most 65,535 pixels.
+    /// - Parameter bytes: exactly four per pixel, row by row; at most 65,535 pixels.
     init(width: Int, height: Int, bytes: [UInt8]) {
         precondition(bytes.count == width * height * 4 && bytes.count < 4 << 16, "four bytes a pixel of a small image")
         self.width = width
@@ -14,7 +14,7 @@ struct DigestPixels: Sendable {
         self.bytes = bytes
     }
 
-    /// The mean of all pixels, each colour weighted by its alpha.
+    /// The mean of all pixels, weighted by alpha.
     var averageColor: String {
         var sum = SIMD4<Int>.zero
         for start in stride(from: 0, to: bytes.count, by: 4) {
@@ -27,7 +27,7 @@ struct DigestPixels: Sendable {
         return Self.text((sum.w + count / 2) / count, (0..<3).map { (sum[$0] + sum.w / 2) / sum.w })
     }
 
-    /// The mean of the fullest of 4,096 boxes of colours, over pixels with alpha of at least a half.
+    /// The mean of the fullest of 4,096 colour boxes, over pixels with alpha of at least a half.
     var dominantColor: String {
         var counts = [UInt16](repeating: 0, count: 4096)
         let boxes = stride(from: 0, to: bytes.count, by: 4).map { start -> Int? in
@@ -43,7 +43,7 @@ struct DigestPixels: Sendable {
         return Self.text(255, (0..<3).map { (sum[$0] + Int(most) / 2) / Int(most) })
     }
 
-    /// The signs of the 8 × 8 lowest frequencies of luma against their median.
+    /// Signs of the 8 × 8 lowest luma frequencies against their median.
     var perceptualHash: String {
         let luma = stride(from: 0, to: bytes.count, by: 4).map { start in
             let weighted: Double = 0.299 * Double(bytes[start]) + 0.587 * Double(bytes[start + 1])
@@ -64,11 +64,11 @@ struct DigestPixels: Sendable {
 }
 
 extension ImageDigest {
-    /// The longer side of the image that the colours and the ThumbHash are made from, in pixels, and both sides of the
-    /// square for the perceptual hash.
+    /// In pixels: the longer side of the image for colours and ThumbHash, and both sides of the square for the
+    /// perceptual hash.
     static let side = 32
 
-    /// The size of the image for the colours and the ThumbHash.
+    /// The size of the image for colours and ThumbHash.
     static func smallSize(of size: PixelSize) -> PixelSize {
         Geometry.fitted(size, into: Variant.Thumbnail(width: Double(side), height: Double(side))) ?? size
     }
@@ -86,7 +86,7 @@ extension ImageDigest {
     }
 }
 
-/// The lowest frequencies of an image by cosines, of four values of each pixel at once.
+/// An image's lowest cosine frequencies, for four values of each pixel at once.
 struct CosineTransform {
     /// Frequencies from left to right.
     private let columns: Int

@@ -1,12 +1,12 @@
-/// How alike two images look, by Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility
-/// to structural similarity" (2004): the mean over squares of eight pixels, four apart, of luma on a colour.
+/// Structural similarity by Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to
+/// structural similarity" (2004): the mean over squares of eight pixels, four apart, of luma on a background colour.
 struct StructuralSimilarity {
     private let size: (width: Int, height: Int)
     private let reference: [Float]
     private let background: SIMD3<Float>
 
     /// - Parameters:
-    ///   - pixels: red, green, blue and straight alpha, row by row.
+    ///   - pixels: red, green, blue, straight alpha, row by row.
     ///   - background: the colour under transparency, 0…255.
     init(
         _ pixels: UnsafeRawBufferPointer, width: Int, height: Int,
@@ -17,7 +17,7 @@ struct StructuralSimilarity {
         reference = Self.luma(pixels, background)
     }
 
-    /// 1 for equal images; nil for one of another size.
+    /// 1 for equal images; nil for another size.
     func value(_ pixels: UnsafeRawBufferPointer) -> Double? {
         guard pixels.count == reference.count * 4, !reference.isEmpty else { return nil }
         let other = Self.luma(pixels, background)
@@ -32,9 +32,9 @@ struct StructuralSimilarity {
         return sum / count
     }
 
-    /// Of one square.
+    /// For one square.
     private func similarity(_ other: [Float], _ left: Int, _ top: Int, _ side: (width: Int, height: Int)) -> Float {
-        // The sums of both images, of their squares, and of their products.
+        // Sums of both images, of their squares, and of their products.
         var sums = SIMD2<Float>.zero, squares = SIMD2<Float>.zero, products: Float = 0
         for y in top..<top + side.height {
             for index in y * size.width + left..<y * size.width + left + side.width {

@@ -64,7 +64,7 @@ enum ThumbHash {
         return bits.bytes
     }
 
-    /// Numbers of a few bits each, packed with the lowest bit first.
+    /// Numbers of a few bits, packed lowest bit first.
     private struct BitFields {
         private(set) var bytes: [UInt8] = []
         private var count = 0
@@ -86,7 +86,7 @@ enum ThumbHash {
         var scale = 0.0
         var waves: [Double] = []
 
-        /// - Parameter frequency: the frequency of a column and a row.
+        /// - Parameter frequency: the frequency of a column and row.
         init(columns: Int, rows: Int, _ frequency: (Int, Int) -> Double) {
             for row in 0..<rows {
                 var column = 0

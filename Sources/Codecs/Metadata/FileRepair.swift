@@ -1,19 +1,19 @@
 internal import ImageModel
 
-/// Bytes that are replaced before a codec reads a file, because it refuses what browsers draw.
+/// Replaces bytes before a codec reads a file that it would refuse but browsers draw.
 struct FileEdit: Sendable, Hashable {
     let offset: Int
     let bytes: [UInt8]
 }
 
-/// Repairs of a HEIF container for libheif 1.15; all lengths are checked.
+/// Repairs a HEIF container for libheif 1.15. Checks all lengths.
 enum HEIFRepair {
     @Sendable static func edits(_ bytes: UnsafeRawBufferPointer) -> [FileEdit] {
         let file = ISOBoxes(bytes, in: 0..<bytes.count)
         var edits: [FileEdit] = []
         if let brands = file.first("ftyp"), let edit = brand(bytes, brands) { edits.append(edit) }
         guard let meta = file.first("meta") else { return edits }
-        // A box that reaches to the end of the file by its length of 0.
+        // A length of 0 makes a box reach to the end of the file.
         if meta.lowerBound >= 8, bytes.bigEndian(at: meta.lowerBound - 8) == 0 {
             edits.append(FileEdit(offset: meta.lowerBound - 8, bytes: PNGChunks.bytes(meta.count + 8)))
         }
@@ -24,7 +24,7 @@ enum HEIFRepair {
         for box in properties where bytes.has("ipma", at: box.type) {
             for entry in HEIFAssociations(bytes, box.content) {
                 let isTurn = entry.properties.map { $0 >= 1 && $0 <= kinds.count && kinds[$0 - 1] }
-                // Properties that describe the image must precede those that turn or cut it (ISO/IEC 23008-12, 6.5.1).
+                // Descriptive properties must precede transforming ones (ISO/IEC 23008-12, 6.5.1).
                 let order = isTurn.indices.filter { !isTurn[$0] } + isTurn.indices.filter { isTurn[$0] }
                 guard order != Array(isTurn.indices) else { continue }
                 let moved = order.flatMap { bytes[entry.places[$0]] }
@@ -34,7 +34,7 @@ enum HEIFRepair {
         return edits
     }
 
-    /// Names AVIF in a sequence whose brands are none of a still's.
+    /// Names AVIF in a sequence without a still's brand.
     private static func brand(_ bytes: UnsafeRawBufferPointer, _ content: Range<Int>) -> FileEdit? {
         let places = stride(from: content.lowerBound + 8, to: content.upperBound - 3, by: 4)
         guard bytes.has("avis", at: content.lowerBound), let first = places.first(where: { _ in true }),
@@ -50,7 +50,7 @@ struct HEIFAssociations: Sequence {
         let item: Int
         /// Numbers from 1 in `ipco`.
         let properties: [Int]
-        /// Where each number is in the file.
+        /// The position of each number in the file.
         let places: [Range<Int>]
     }
 
@@ -77,7 +77,7 @@ struct HEIFAssociations: Sequence {
             left -= 1
             guard offset <= box.upperBound else { return nil }
             let places = (0..<count).map { first + $0 * indexSize..<first + ($0 + 1) * indexSize }
-            // The highest bit says whether a reader must understand the property.
+            // The highest bit marks a property that readers must understand.
             let properties = places.compactMap { place in
                 bytes.bigEndian(at: place.lowerBound, length: indexSize).map { $0 & (indexSize == 2 ? 0x7FFF : 0x7F) }
             }
@@ -86,10 +86,10 @@ struct HEIFAssociations: Sequence {
     }
 }
 
-/// Repairs of a PNG's chunks.
+/// Repairs a PNG's chunks.
 enum PNGRepair {
-    /// Chunks before the pixels that need not be understood and have a wrong checksum become chunks that every reader
-    /// ignores; a transparency before the palette is moved behind it.
+    /// Renames unessential chunks with a wrong checksum before the pixels, so that every reader ignores them, and moves
+    /// a transparency chunk behind the palette.
     @Sendable static func edits(_ bytes: UnsafeRawBufferPointer) -> [FileEdit] {
         var edits: [FileEdit] = [], transparency: Range<Int>?, chunks = 0
         PNGChunks.scan(bytes) { type, length, end in
@@ -116,7 +116,7 @@ enum PNGRepair {
         return edits
     }
 
-    /// The chunk with a name that no reader knows, and its checksum.
+    /// The chunk with an unknown name, and its checksum.
     private static func ignored(_ bytes: UnsafeRawBufferPointer, _ type: Int, _ length: Int) -> FileEdit {
         let checked = Array("laRd".utf8) + bytes[type + 4..<type + 4 + length]
         let sum = checked.withUnsafeBytes { PNGChunks.checksum($0) }

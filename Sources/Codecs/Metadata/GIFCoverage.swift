@@ -1,23 +1,23 @@
 internal import ImageModel
 internal import Transcoder
 
-/// Which pixels of a GIF's canvas its frames have drawn: the others are transparent, as in browsers.
+/// The pixels of a GIF's canvas that its frames have drawn: the others are transparent, as in browsers.
 ///
-/// libvips 8.14.1 gives a GIF without a transparent colour no alpha and leaves them black. No pixel is decoded here.
+/// libvips 8.14.1 gives a GIF without a transparent colour no alpha and leaves them black. Decodes no pixel.
 struct GIFCoverage: Sendable {
     private struct Frame: Sendable {
         let rect: PixelRect
-        /// GIF89a, 23: 2 clears the rectangle after the frame, 3 restores what was below it.
+        /// GIF89a, 23: 2 clears the rectangle after the frame, 3 restores the previous pixels.
         let disposal: Int
     }
 
     private let canvas: PixelSize
     private let frames: [Frame]
     private var next = 0
-    /// 255 for each pixel that is drawn; empty before the first frame.
+    /// 255 for each drawn pixel; empty before the first frame.
     private var mask: [UInt8] = []
 
-    /// Reads the frames' rectangles, up to `SourceHeader.frameLimit` of them; all lengths are checked.
+    /// Reads the rectangles of up to `SourceHeader.frameLimit` frames. Checks all lengths.
     init(_ bytes: UnsafeRawBufferPointer, canvas: PixelSize) {
         self.canvas = canvas
         var frames: [Frame] = [], disposal = 0
@@ -44,7 +44,7 @@ struct GIFCoverage: Sendable {
         self.frames = frames
     }
 
-    /// The bytes of the colour table that the flags at an offset announce.
+    /// Bytes of the colour table announced by the flags at an offset.
     private static func tableLength(_ bytes: UnsafeRawBufferPointer, _ flags: Int) -> Int {
         guard let flags = bytes.bigEndian(at: flags, length: 1), flags & 0x80 != 0 else { return 0 }
         return 3 << ((flags & 7) + 1)
@@ -59,7 +59,7 @@ struct GIFCoverage: Sendable {
         return offset
     }
 
-    /// Whether a frame may show a pixel that none has drawn.
+    /// Whether a frame may show an undrawn pixel.
     var hasHoles: Bool {
         let whole = PixelRect(x: 0, y: 0, width: canvas.width, height: canvas.height)
         var hole: PixelRect? = whole
@@ -70,7 +70,7 @@ struct GIFCoverage: Sendable {
         return false
     }
 
-    /// The alpha of the next frame as it is shown, row by row.
+    /// The alpha of the next displayed frame, row by row.
     mutating func nextAlpha() -> [UInt8] {
         if mask.isEmpty { mask = [UInt8](repeating: 0, count: canvas.area) }
         guard next < frames.count else { return mask }

@@ -1,24 +1,24 @@
 internal import ImageModel
 internal import Transcoder
 
-/// Netpbm's PAM, which coders may write: lines of text, then samples of 8 or 16 bits, row by row.
+/// Netpbm's PAM, which coders may write: lines of text, then 8- or 16-bit samples, row by row.
 struct PAMImage {
     private let width, height: Int
-    /// Samples of a pixel: grey, grey and alpha, RGB, or RGB and alpha.
+    /// Samples per pixel: grey, grey and alpha, RGB, or RGB and alpha.
     private let depth: Int
     private let maximum: Int
-    /// Where the samples begin.
+    /// Start of the samples.
     private let start: Int
 
-    /// Reads the header; nil for a file that is no PAM.
+    /// Reads the header; nil if the file is no PAM.
     ///
-    /// - Throws: `TranscodeError` 1001 for a header that is not sound and for missing samples, 202, 203.
+    /// - Throws: `TranscodeError` 1001 for an invalid header or missing samples, 202, 203.
     init?(_ bytes: UnsafeRawBufferPointer, _ limits: TranscodeLimits) throws(TranscodeError) {
         guard bytes.has("P7\n", at: 0) else { return nil }
         var numbers: [Substring: Int] = [:]
         var position = 3
         while true {
-            // No line of a header is as long, so a file without one is not read to its end.
+            // No header line is longer, so a file without one is not read to its end.
             let line = bytes.dropFirst(position).prefix(256).prefix { $0 != UInt8(ascii: "\n") }
             position += line.count + 1
             guard position <= bytes.count, position < 4096 else {
@@ -39,17 +39,17 @@ struct PAMImage {
         (self.width, self.height, self.depth, self.maximum, start) = (width, height, depth, maximum, position)
     }
 
-    /// The image as a PNG without compression, in 8 bits.
+    /// An uncompressed 8-bit PNG.
     ///
     /// - Parameter bytes: the file.
-    /// - Throws: `CodecFailure` when there is no memory.
+    /// - Throws: `CodecFailure` if out of memory.
     func png(_ bytes: UnsafeRawBufferPointer) throws(CodecFailure) -> EncodedFile {
         let bands = depth < 3 ? depth + 2 : depth
         let image = try LibvipsImage(width: width, height: height, bands: bands) { pixels in
             let sampleBytes = maximum > 255 ? 2 : 1
             for pixel in 0..<width * height {
                 for band in 0..<bands {
-                    // The three colours of a grey pixel are its first sample.
+                    // A grey pixel's three colours are its first sample.
                     let sample = depth < 3 ? max(0, band - 2) : band
                     let place = start + (pixel * depth + sample) * sampleBytes
                     let value = sampleBytes == 2 ? Int(bytes[place]) << 8 | Int(bytes[place + 1]) : Int(bytes[place])

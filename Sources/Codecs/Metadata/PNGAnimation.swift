@@ -1,47 +1,45 @@
 internal import ImageModel
 
-/// The frames of an animated PNG, read from its chunks. No pixel is decoded.
+/// The frames of an animated PNG, read from its chunks without decoding pixels.
 ///
-/// Source: PNG, third edition, 11.3.6 and 13.11. libvips and libspng read the default image alone.
+/// Source: PNG, third edition, 11.3.6 and 13.11. libvips and libspng read only the default image.
 struct PNGAnimation: Sendable, Hashable {
-    /// What replaces a frame's rectangle before the next frame is drawn.
+    /// What happens to a frame's rectangle before the next frame is drawn.
     enum Disposal: Int, Sendable {
         case keep, clear, restore
     }
 
-    /// How a frame is drawn.
     enum Blending: Int, Sendable {
         case replace, over
     }
 
     struct Frame: Sendable, Hashable {
         let rect: PixelRect
-        /// How long it shows, as the file says; 0 is allowed.
+        /// Duration in the file; may be 0.
         let seconds: Double
         let disposal: Disposal
         let blending: Blending
-        /// Whether a sequence number is before each part of its pixels, which the default image's have not.
+        /// Whether a sequence number precedes each part of its pixels; not in the default image.
         fileprivate let isNumbered: Bool
-        /// The places of its compressed pixels in the file.
+        /// Positions of its compressed pixels in the file.
         fileprivate(set) var parts: [Range<Int>] = []
     }
 
     let canvas: PixelSize
-    /// Two at least.
+    /// At least two.
     private(set) var frames: [Frame] = []
-    /// How often it plays; 0 for ever.
+    /// Times that it plays; 0 for ever.
     private(set) var loopCount = 0
-    /// The depth, kind of colour, compression, filter and interlacing of every frame.
+    /// Depth, colour type, compression, filter and interlacing of every frame.
     private let kind: [UInt8]
-    /// The chunks of palette and transparency, which every frame shares.
+    /// Palette and transparency chunks, shared by all frames.
     private var shared: [UInt8] = []
 
     /// Nil for a still: a file without `acTL`, or with one frame.
     ///
-    /// Frames after the declared number are ignored; a file with fewer has those. From the first frame on that is not
-    /// sound, the file has none, as in browsers.
+    /// Ignores frames after the declared number and, as browsers do, from the first invalid frame on.
     ///
-    /// - Throws: `CodecFailure` when the file is cut.
+    /// - Throws: `CodecFailure` if the file is truncated.
     init?(_ bytes: UnsafeRawBufferPointer) throws(CodecFailure) {
         let declared = PNGChunks.frames(bytes)
         guard declared > 1, let width = bytes.bigEndian(at: 16), let height = bytes.bigEndian(at: 20),
@@ -68,9 +66,9 @@ struct PNGAnimation: Sendable, Hashable {
             || frames.first?.disposal == .restore
     }
 
-    /// A frame as a file of its own.
+    /// A frame as a separate file.
     ///
-    /// - Throws: `CodecFailure` when a checksum differs.
+    /// - Throws: `CodecFailure` if a checksum differs.
     func still(_ frame: Frame, of bytes: UnsafeRawBufferPointer) throws(CodecFailure) -> [UInt8] {
         var pixels: [UInt8] = []
         for part in frame.parts {
@@ -87,14 +85,14 @@ struct PNGAnimation: Sendable, Hashable {
     }
 }
 
-/// Reads one chunk after another.
+/// Reads successive chunks.
 private struct Reader {
     let canvas: PixelSize
     let declared: Int
     var frames: [PNGAnimation.Frame] = []
     var loopCount = 0
     var shared: [UInt8] = []
-    /// Whether a frame is not sound.
+    /// Whether a frame is invalid.
     private(set) var hasFailed = false
     private var frame: PNGAnimation.Frame?
     private var sequence = 0
@@ -105,7 +103,7 @@ private struct Reader {
         self.declared = declared
     }
 
-    /// False when the rest is of no interest.
+    /// False if the rest is irrelevant.
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ type: Int, _ content: Range<Int>) -> Bool {
         if bytes.has("acTL", at: type), content.count >= 8 {
             loopCount = bytes.bigEndian(at: content.lowerBound + 4) ?? 0
@@ -139,13 +137,13 @@ private struct Reader {
         if frames.count < declared { frames.append(frame) }
     }
 
-    /// Drops the frame that is being read.
+    /// Drops the current frame.
     private mutating func fail() -> Bool {
         (hasFailed, frame) = (true, nil)
         return false
     }
 
-    /// Compares the sequence number.
+    /// Checks the sequence number.
     private mutating func count(_ bytes: UnsafeRawBufferPointer, _ content: Range<Int>) -> Bool {
         guard content.count >= 4, bytes.bigEndian(at: content.lowerBound) == sequence else {
             return fail()

@@ -1,16 +1,16 @@
 internal import ImageModel
 
-/// Writes an animated PNG from the files of its frames, which have one depth and kind of colour.
+/// Writes an animated PNG from its frames' files, which share depth and colour type.
 ///
 /// Source: PNG, third edition, 11.3.6. The default image is the first frame.
 struct PNGAnimationWriter {
-    /// The file, complete when all frames are added.
+    /// Complete when all frames are added.
     private(set) var file: [UInt8] = []
     private let frames: Int
     private let loopCount: Int
     private var added = 0
     private var sequence = 0
-    /// What follows the pixels of the first frame's file.
+    /// The part after the pixels of the first frame's file.
     private var ending: [UInt8] = []
 
     init(frames: Int, loopCount: Int) {
@@ -21,8 +21,8 @@ struct PNGAnimationWriter {
     /// Adds the next frame, which replaces a rectangle of the canvas.
     ///
     /// - Parameters:
-    ///   - still: a sound PNG of the rectangle's size; the first frame's has the canvas' size.
-    ///   - milliseconds: how long the frame shows.
+    ///   - still: a valid PNG of the rectangle's size; the first frame's has the canvas' size.
+    ///   - milliseconds: duration of the frame.
     mutating func add(_ still: UnsafeRawBufferPointer, _ rect: PixelRect, milliseconds: Int) {
         let isFirst = added == 0
         if isFirst { file += still[..<8] }
@@ -46,12 +46,12 @@ struct PNGAnimationWriter {
     }
 
     private mutating func control(_ rect: PixelRect, _ milliseconds: Int) {
-        // The times of the file are fractions of two numbers of 16 bits.
+        // A PNG stores times as fractions of two 16-bit numbers.
         let divisor = [1000, 100, 10].first { milliseconds * $0 / 1000 <= 0xFFFF } ?? 1
         let dividend = min(0xFFFF, milliseconds * divisor / 1000)
         let numbers = [rect.width, rect.height, rect.x, rect.y].flatMap(PNGChunks.bytes)
         let time = PNGChunks.bytes(dividend).suffix(2) + PNGChunks.bytes(divisor).suffix(2)
-        // The rectangle is kept for the next frame, and replaces what is below it.
+        // The rectangle stays for the next frame and overwrites the pixels below.
         file += PNGChunks.chunk("fcTL", PNGChunks.bytes(sequence) + numbers + time + [0, 0])
         sequence += 1
     }
@@ -61,9 +61,9 @@ struct PNGAnimationWriter {
         sequence += 1
     }
 
-    /// The smallest rectangle outside of which two images are equal; one pixel when they are equal.
+    /// The smallest rectangle that contains all differences of two images; one pixel if they are equal.
     ///
-    /// - Parameters: four bytes a pixel, row by row.
+    /// - Parameters: four bytes per pixel, row by row.
     static func difference(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, _ size: PixelSize)
         -> PixelRect
     {

@@ -1,13 +1,13 @@
 internal import ImageModel
 
-/// The canvas on which the frames of an animated PNG are drawn one after another.
+/// The canvas on which an animated PNG's frames are drawn.
 ///
 /// Source: PNG, third edition, 11.3.6.2.
 struct AnimationCanvas {
     let size: PixelSize
-    /// Red, green, blue and straight alpha of each pixel, row by row; transparent black at first.
+    /// Red, green, blue, straight alpha, row by row; initially transparent black.
     private(set) var pixels: [UInt8]
-    /// What replaces the rectangle of the frame drawn last: its rows before it, or transparent black.
+    /// What replaces the last drawn frame's rectangle: its previous rows, or transparent black.
     private var disposed: (rect: PixelRect, pixels: [UInt8]?)?
 
     init(_ size: PixelSize) {
@@ -15,9 +15,9 @@ struct AnimationCanvas {
         pixels = [UInt8](repeating: 0, count: size.area * 4)
     }
 
-    /// Disposes of the frame before and draws another one.
+    /// Disposes of the previous frame and draws another one.
     ///
-    /// - Parameter source: the pixels of the frame's rectangle, in the form of the canvas.
+    /// - Parameter source: the pixels of the frame's rectangle, in the canvas' form.
     mutating func draw(_ frame: PNGAnimation.Frame, _ source: UnsafeRawBufferPointer) {
         precondition(source.count == frame.rect.size.area * 4, "a frame has four bytes a pixel")
         dispose()
@@ -62,7 +62,7 @@ struct AnimationCanvas {
         }
     }
 
-    /// Porter and Duff's `over`, of straight alpha.
+    /// Porter and Duff's `over`, with straight alpha.
     private static func blend(_ source: UnsafeRawBufferPointer, over canvas: UnsafeMutableRawBufferPointer) {
         for start in stride(from: 0, to: source.count, by: 4) {
             let alpha = Int(source[start + 3]), below = Int(canvas[start + 3])

@@ -1,13 +1,13 @@
-/// Three passes of a box filter, close to a Gaussian: the blur of vImage, which SDWebImage uses.
+/// Three passes of a box filter, close to a Gaussian: vImage's blur, which SDWebImage uses.
 enum BoxBlur {
     /// Wider boxes give the same pixels for every image within the limits; sums stay within 64 bits.
     private static let maxWidth = 1 << 24
 
-    /// The width of the box for a radius in pixels, always odd; a radius below 2 counts as 2. Source: SDWebImage
-    /// 5.21.5, SDImageBlurTransformer.
+    /// The box width for a radius in pixels, always odd; radii below 2 count as 2. Source: SDWebImage 5.21.5,
+    /// SDImageBlurTransformer.
     static func width(radius: Double) -> Int { width(exactRadius: max(2, radius)) }
 
-    /// The width without a lower bound on the radius.
+    /// The width without that lower bound.
     static func width(exactRadius radius: Double) -> Int {
         let radius = min(max(0, radius), Double(maxWidth) / 4)
         return Int((radius * 3 * (2 * Double.pi).squareRoot() / 4 + 0.5).rounded(.down)) | 1
@@ -15,8 +15,8 @@ enum BoxBlur {
 }
 
 extension Raster {
-    /// Blurs with three boxes of `box` × `box` pixels, on premultiplied bytes, rounded to bytes after each pass. The
-    /// edge pixels are repeated beyond the edges.
+    /// Blurs three times with a box of `box` × `box` pixels, on premultiplied bytes, rounding after each pass. Edge
+    /// pixels are repeated.
     func blur(box: Int) {
         let count = width * height
         for index in 0..<count {
@@ -41,8 +41,7 @@ extension Raster {
 
     private static func scaled(_ value: Int, _ divisor: Int) -> UInt8 { UInt8((value + divisor / 2) / divisor) }
 
-    /// One pass. Sums of columns slide down, and a window over them slides right, so the time does not depend on the
-    /// box.
+    /// One pass. Column sums slide down and a window over them slides right, so the time does not depend on the box.
     private func boxPass(from source: UnsafeBufferPointer<UInt8>, box: Int, _ columns: inout [Int]) {
         let reach = box / 2, area = box * box
         for column in 0..<width * 4 {

@@ -1,7 +1,7 @@
 internal import ImageModel
 
 extension Raster {
-    /// Applies a filter, in linear light as Core Image does; alpha stays.
+    /// Applies a filter in linear light, as Core Image does; alpha is unchanged.
     func filter(_ filter: Filter) {
         if let tone = filter.tone {
             mapLinear { color, _ in tone(color) }
@@ -38,8 +38,8 @@ extension Raster {
         }
     }
 
-    /// Adds the difference from a blurred copy, times `amount`. The blur weighs each pixel by its alpha: what is
-    /// transparent is black, and would lighten the outline of what is opaque.
+    /// Adds the difference from a blurred copy, times `amount`. The blur weighs pixels by alpha: transparent pixels are
+    /// black and would lighten the outline of opaque areas.
     private func sharpen(_ amount: Double, radius: Double, luminanceOnly: Bool) {
         guard amount > 0, radius > 0 else { return }
         let weights =
@@ -53,7 +53,7 @@ extension Raster {
             plane.blur(sigma: radius)
             return plane.values.indices.map { (index) -> Float in
                 let around = opacities.values[index]
-                // Below that the sums' rounding shows.
+                // Below that rounding errors show.
                 guard around > 1e-6 else { return 0 }
                 return Float(amount) * ((linear(index) * weight).sum() - plane.values[index] / around)
             }

@@ -1,6 +1,6 @@
 internal import ImageModel
 
-/// The filters that map each pixel independently: functions on straight colours in linear light.
+/// Filters that map each pixel independently: functions on straight colours in linear light.
 extension Filter {
     typealias Tone = @Sendable (SIMD3<Float>) -> SIMD3<Float>
 
@@ -43,7 +43,7 @@ extension Filter {
                 return result
             }
         case "CIVibrance":
-            // The saturation of a grey pixel changes most.
+            // The saturation of grey pixels changes most.
             let vibrance = amount("inputAmount")
             return { color in
                 let (high, low) = (color.max(), color.min())

@@ -1,12 +1,12 @@
 internal import ImageModel
 
-/// 8-bit RGBA pixels with straight alpha, changed in place. A view, which does not own the memory.
+/// 8-bit RGBA pixels with straight alpha, changed in place. Does not own the memory.
 struct Raster {
-    /// Red, green, blue, alpha of each pixel, row by row.
+    /// Red, green, blue, alpha, row by row.
     let bytes: UnsafeMutableBufferPointer<UInt8>
     let width, height: Int
 
-    /// - Parameter bytes: exactly four for each pixel.
+    /// - Parameter bytes: exactly four per pixel.
     init(_ bytes: UnsafeMutableBufferPointer<UInt8>, width: Int, height: Int) {
         precondition(bytes.count == width * height * 4, "a raster has four bytes a pixel")
         self.bytes = bytes
@@ -14,7 +14,7 @@ struct Raster {
         self.height = height
     }
 
-    /// The components of one pixel, 0…1, premultiplied; the last is alpha.
+    /// Components of one pixel, 0…1, premultiplied, alpha last.
     typealias Pixel = SIMD4<Float>
 
     static func premultiplied(_ color: Color) -> Pixel {
@@ -31,7 +31,7 @@ struct Raster {
         return result
     }
 
-    /// Stores a pixel, rounded to the nearest straight one; a transparent one is stored as zeros.
+    /// Stores a pixel as rounded straight components; transparent ones as zeros.
     func store(premultiplied pixel: Pixel, _ index: Int) {
         let alpha = pixel.w
         guard alpha > 0 else {
@@ -55,10 +55,10 @@ struct Raster {
 
 /// Colours under transparency, for filters that ignore alpha.
 extension Raster {
-    /// Mixes the colour of each pixel that is more transparent than those around it with theirs, so that there is no
-    /// edge at the outline of what is opaque.
+    /// Mixes colours of neighbours into pixels that are more transparent, so that the outline of opaque areas has no
+    /// edge.
     ///
-    /// - Parameter blurred: the straight pixels of the same image, blurred as premultiplied ones.
+    /// - Parameter blurred: straight pixels of the same image, blurred premultiplied.
     func fillTransparency(from blurred: UnsafePointer<UInt8>) {
         for start in stride(from: 0, to: bytes.count, by: 4) {
             let alpha = Int(bytes[start + 3]), around = Int(blurred[start + 3])
@@ -70,11 +70,11 @@ extension Raster {
         }
     }
 
-    /// Changes an image's own colours by as much as a filter changed the filled ones, which are here; a transparent
-    /// pixel becomes zeros.
+    /// Applies a filter's changes of the filled colours, which are here, to the image's own colours; transparent pixels
+    /// become zeros.
     ///
     /// - Parameters:
-    ///   - own: the pixels before they were filled.
+    ///   - own: the pixels before filling.
     ///   - filled: the pixels before the filter.
     func restoreColors(_ own: UnsafePointer<UInt8>, filled: UnsafePointer<UInt8>) {
         for start in stride(from: 0, to: bytes.count, by: 4) {
@@ -88,9 +88,9 @@ extension Raster {
         }
     }
 
-    /// Draws straight RGBA pixels over a rectangle, which lies within the image.
+    /// Draws straight RGBA pixels over a rectangle within the image.
     ///
-    /// - Parameter opacity: 0…1, by which their alpha is multiplied.
+    /// - Parameter opacity: 0…1, multiplies their alpha.
     func draw(_ pixels: UnsafeRawBufferPointer, _ place: PixelRect, opacity: Double) {
         for y in 0..<place.height {
             for x in 0..<place.width {

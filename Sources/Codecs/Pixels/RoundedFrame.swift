@@ -1,12 +1,12 @@
 internal import ImageModel
 
-/// The outlines that round an image's corners: what is kept of the image, and the border.
+/// The outlines of rounded corners: the kept part of the image, and the border.
 struct RoundedFrame: Sendable, Hashable {
-    /// What is kept; nil for nothing.
+    /// The kept part; nil for nothing.
     let clip: RoundedRect?
     let border: Border?
 
-    /// The border lies between the two outlines; without an inner one it fills the outer one.
+    /// The border fills the area between the outlines, or the whole outer one.
     struct Border: Sendable, Hashable {
         let outer: RoundedRect
         let inner: RoundedRect?
@@ -24,7 +24,7 @@ struct RoundedFrame: Sendable, Hashable {
             return
         }
         clip = RoundedRect(canvas, inset: width, radius: radius * scale, corners: corners)
-        // The border's path lies half a pixel inside the clip, and its radius is half a point smaller.
+        // The border's path lies half a pixel inside the clip, with a radius half a point smaller.
         let inset = width.rounded(.down) + 0.5
         let path = RoundedRect(
             canvas, inset: inset, radius: radius > scale / 2 ? (radius - scale / 2) * scale : 0, corners: corners)
@@ -40,7 +40,6 @@ struct RoundedFrame: Sendable, Hashable {
 }
 
 extension Raster {
-    /// Cuts the corners and draws the border.
     func round(_ frame: RoundedFrame) {
         guard let clip = frame.clip else {
             bytes.update(repeating: 0)

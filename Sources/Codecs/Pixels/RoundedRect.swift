@@ -1,12 +1,12 @@
 internal import ImageModel
 
-/// A rectangle with rounded corners, in fractions of pixels.
+/// A rectangle with rounded corners, in fractional pixels.
 struct RoundedRect: Sendable, Hashable {
     let left, top, right, bottom: Double
     /// Top left, top right, bottom left, bottom right.
     let radii: [Double]
 
-    /// The canvas, inset on each side; nil when nothing is left. The radius is limited to half the shorter side.
+    /// The canvas, inset on each side; nil if nothing is left. The radius is at most half the shorter side.
     init?(_ canvas: PixelSize, inset: Double, radius: Double, corners: Corners) {
         left = inset
         top = inset
@@ -17,13 +17,12 @@ struct RoundedRect: Sendable, Hashable {
         radii = [Corners.topLeft, .topRight, .bottomLeft, .bottomRight].map { corners.contains($0) ? limited : 0 }
     }
 
-    /// Whether every pixel of the canvas lies inside.
     func covers(_ canvas: PixelSize) -> Bool {
         left <= 0 && top <= 0 && right >= Double(canvas.width) && bottom >= Double(canvas.height)
             && radii.allSatisfy { $0 == 0 }
     }
 
-    /// Adds `weight` × the covered part of each pixel of row `y`: exact along the sides, within 1/500 of a pixel on
+    /// Adds `weight` × the covered part of each pixel in row `y`: exact along the sides, within 1/500 of a pixel on
     /// arcs, where each row is sliced.
     func addCoverage(ofRow y: Int, weight: Double, to row: inout [Double]) {
         let (upper, lower) = (max(top, Double(y)), min(bottom, Double(y + 1)))
@@ -31,7 +30,7 @@ struct RoundedRect: Sendable, Hashable {
         let touchesArc = upper < top + max(radii[0], radii[1]) || lower > bottom - max(radii[2], radii[3])
         let slices = touchesArc ? 32 : 1
         let height = (lower - upper) / Double(slices)
-        // By how much the weight of whole pixels changes at each: a slice costs the same whatever its length.
+        // Stores changes of the coverage per pixel, so that a slice costs the same whatever its length.
         var steps = [Double](repeating: 0, count: row.count + 1)
         for slice in 0..<slices {
             let middle = upper + (Double(slice) + 0.5) * height
@@ -76,7 +75,7 @@ extension RoundedRect {
         (self.left, self.top, self.right, self.bottom, self.radii) = (left, top, right, bottom, radii)
     }
 
-    /// The two outlines of a line of `width` pixels along this one; sharp corners stay sharp.
+    /// The outlines of a line of `width` pixels along this one; sharp corners stay sharp.
     func stroked(width: Double) -> (outer: RoundedRect, inner: RoundedRect?)? {
         let half = width / 2
         let outer = RoundedRect(

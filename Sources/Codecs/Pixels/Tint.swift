@@ -11,7 +11,7 @@ extension Raster {
 }
 
 extension BlendMode {
-    /// Composites `source` over an image's pixel, both premultiplied, in gamma-encoded sRGB.
+    /// Composites `source` over a pixel, both premultiplied, in gamma-encoded sRGB.
     func blend(_ source: SIMD4<Float>, over backdrop: SIMD4<Float>) -> SIMD4<Float> {
         let (sa, da) = (source.w, backdrop.w)
         let one = SIMD4<Float>(repeating: 1)
@@ -29,7 +29,7 @@ extension BlendMode {
         return source * (1 - da) + backdrop * (1 - sa) + mixed * (sa * da)
     }
 
-    /// The shares of both in the result, for Porter and Duff's operators; nil for other modes.
+    /// The weights of both in the result, for Porter and Duff's operators; nil for other modes.
     private func shares(_ sa: Float, _ da: Float) -> (source: Float, backdrop: Float)? {
         switch self {
         case .normal: (1, 1 - sa)
@@ -47,7 +47,7 @@ extension BlendMode {
         }
     }
 
-    /// Whether an opaque image stays opaque under a colour of that alpha.
+    /// Whether an opaque image stays opaque under a colour with that alpha.
     func keepsOpaque(under alpha: Double) -> Bool {
         switch self {
         case .clear, .sourceOut, .xor, .destinationOut: false
@@ -76,7 +76,7 @@ extension BlendMode {
         }
     }
 
-    /// The modes with conditions on each component.
+    /// Modes with conditions per component.
     private func mix(_ cb: Float, _ cs: Float) -> Float {
         switch self {
         case .overlay: Self.hardLight(cs, cb)
@@ -99,7 +99,7 @@ extension BlendMode {
     }
 }
 
-/// PDF's functions for modes that are not separable.
+/// PDF's functions for non-separable modes.
 extension SIMD4<Float> {
     fileprivate var luminosity: Float { 0.3 * x + 0.59 * y + 0.11 * z }
 

@@ -1,24 +1,23 @@
 private import Glibc
 
-/// The filter of one axis of a resampling: the samples of a plane that each sample of the result is summed from, and
-/// their weights.
+/// One axis of a resampling: the samples and weights from which each output sample is summed.
 ///
 /// Lanczos 3 at exact fractions of the plane. Samples beyond the edge have no weight; the others are normalised to 1.
 struct FilterTable: Sendable {
-    /// Samples of the result.
+    /// Output samples.
     let count: Int
-    /// Samples that each one is summed from.
+    /// Input samples per output sample.
     let taps: Int
-    /// The first of them; `first + taps` never passes the plane's end. Padded to whole groups.
+    /// First input sample of each output sample; `first + taps` never exceeds the plane. Padded to whole groups.
     private(set) var first: [Int32] = []
-    /// `taps` for each sample of the result, with the sum 1. Padded to whole groups.
+    /// `taps` per output sample, with the sum 1. Padded to whole groups.
     private(set) var weights: [Float] = []
 
     /// - Parameters:
-    ///   - count: samples of the result, at least 1.
-    ///   - length: samples of the plane, at least 1.
-    ///   - start: the centre of the result's first sample, counted from the centre of the plane's first.
-    ///   - step: from one sample of the result to the next; negative for a mirrored result.
+    ///   - count: output samples, at least 1.
+    ///   - length: input samples, at least 1.
+    ///   - start: the centre of the first output sample, relative to the centre of the first input sample.
+    ///   - step: between two output samples; negative for a mirrored result.
     init(count: Int, length: Int, start: Double, step: Double) {
         let scale = max(1, abs(step))
         let radius = Self.radius * scale
@@ -34,13 +33,13 @@ struct FilterTable: Sendable {
         }
     }
 
-    /// The same result from a subsampled plane: the filter composed with the decoders' chroma upsampling.
+    /// The same result from a subsampled plane: the filter combined with the decoders' chroma upsampling.
     ///
     /// At factor 2 libjpeg and libwebp mix three parts of a pixel's own sample with one of the nearer neighbour; at
     /// higher factors they repeat samples.
     ///
     /// - Parameters:
-    ///   - factor: the subsampling factor against the plane of `fine`.
+    ///   - factor: subsampling relative to the plane of `fine`.
     ///   - length: samples of the subsampled plane.
     init(_ fine: FilterTable, factor: Int, length: Int) {
         count = fine.count
@@ -63,14 +62,14 @@ struct FilterTable: Sendable {
         }
     }
 
-    /// The kernel's reach to either side, in samples of the coarser of both planes.
+    /// The kernel's reach to either side, in samples of the coarser plane.
     private static let radius = 3.0
     /// Results are computed in groups of this size.
     private static let group = 8
-    /// Values of the kernel per sample.
+    /// Kernel values per sample.
     private static let steps = 1024.0
 
-    /// The right half of the kernel, with a zero after its end.
+    /// The right half of the kernel, with a final zero.
     private static let kernel: [Float] = (0...Int(radius * steps) + 1).map { index in
         let x = Double(index) / steps * .pi
         guard x > 0 else { return 1 }
@@ -92,7 +91,7 @@ struct FilterTable: Sendable {
             weights.append(weight)
             sum += weight
         }
-        // The only sample of a plane may lie at a zero of the kernel.
+        // A plane's only sample may lie at a zero of the kernel.
         guard sum > 0.01 else {
             weights[start] = 1
             return

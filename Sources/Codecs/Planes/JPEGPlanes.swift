@@ -3,7 +3,7 @@ private import Glibc
 internal import ImageModel
 
 extension PlaneCodec {
-    /// The planes in the file: luma at the highest resolution, chroma planes of equal size or none.
+    /// The file's planes: luma at the highest resolution, chroma planes of equal size or none.
     static let jpeg = PlaneCodec(
         open: { JPEGReader($0) },
         encoder: Encoder(
@@ -12,7 +12,7 @@ extension PlaneCodec {
                 try image.jpeg(settings, quality: max(1, quality))
             }))
 
-    /// As libvips where the settings have none.
+    /// As libvips if the settings do not define it.
     fileprivate static func chroma(_ settings: EncoderOptions?, quality: Int) -> PlanarImage.Chroma {
         switch settings?.chromaSubsampling {
         case nil: quality >= 90 ? .full : .subsampled420
@@ -22,11 +22,11 @@ extension PlaneCodec {
     }
 }
 
-/// libjpeg, ready to decode one file into planes.
+/// libjpeg, ready to decode one file to planes.
 private struct JPEGReader: ~Copyable, PlaneReader {
     private let handle: OpaquePointer
 
-    /// Nil when the file has no such planes. `bytes` must outlive the reader.
+    /// Nil if the file has no such planes. `bytes` must outlive the reader.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let handle = larder_jpeg_open(bytes.baseAddress, bytes.count) else { return nil }
         self.handle = handle

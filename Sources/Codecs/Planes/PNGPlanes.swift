@@ -2,7 +2,7 @@ private import CSpng
 internal import ImageModel
 
 extension PlaneCodec {
-    /// Red, green and blue, or luma, row by row.
+    /// Red, green and blue, or luma.
     static let png = PlaneCodec(open: { PNGReader($0) })
 }
 
@@ -13,13 +13,13 @@ private struct PNGReader: ~Copyable, PlaneReader {
     private let isGrey, isInterlaced: Bool
     let hasAlpha: Bool
 
-    /// No memory is allocated for a longer chunk: pixels need none.
+    /// Longer chunks are not allocated: pixels need none.
     private static let maxChunkBytes = 8 << 20
 
-    /// Nil for files that only libvips decodes: 16 bits, animated, and those that are truncated or invalid before the
-    /// pixels. `bytes` must outlive the reader.
+    /// Nil for files that only libvips decodes: 16 bits, animated, and truncated or invalid before the pixels. `bytes`
+    /// must outlive the reader.
     init?(_ bytes: UnsafeRawBufferPointer) {
-        // As libvips: data after the pixels, and the checksum within their compressed form, are ignored.
+        // As in libvips: ignores data after the pixels and the checksum within their compressed form.
         guard PNGChunks.frames(bytes) == 1, let end = PNGChunks.endOfPixels(bytes),
             let context = spng_ctx_new(Int32(SPNG_CTX_IGNORE_ADLER32.rawValue))
         else { return nil }
@@ -52,7 +52,7 @@ private struct PNGReader: ~Copyable, PlaneReader {
         }
     }
 
-    /// Of an image that is not interlaced, only one row is held as pixels.
+    /// Without interlacing, only one row is held as pixels.
     consuming func decode(_ size: PixelSize, shrink: Int) throws(CodecFailure) -> PlanarImage {
         guard size == self.size else { throw CodecFailure(message: "libspng has another size") }
         let format = isGrey ? SPNG_FMT_G8 : hasAlpha ? SPNG_FMT_RGBA8 : SPNG_FMT_RGB8
@@ -73,7 +73,7 @@ private struct PNGReader: ~Copyable, PlaneReader {
             if !isGrey { image.fill(row: y, pixels: row) }
             if isGrey && isInterlaced { image.colors[0].row(y).update(from: row, count: bytes) }
         }
-        // Compares the checksum of the last chunk, then reaches the end of the data.
+        // Checks the last chunk's checksum, then reaches the end of the data.
         try check(spng_decode_chunks(context), end: SPNG_IO_EOF)
         for plane in image.planes { plane.padEdges() }
         return image

@@ -3,10 +3,9 @@ internal import Transcoder
 
 /// An image decoded to planes, and the drawn outputs from which others start.
 ///
-/// An output is shrunk, cut and mirrored as planes. When planes cannot give the rest of it, libvips does that from the
-/// pixels of the shrunk planes.
+/// Outputs are shrunk, cropped and mirrored as planes. libvips does the remaining steps on the pixels of the shrunk
+/// planes.
 final class PlanarDecodedImage: DecodedImage {
-    /// The pixels from which an output starts.
     private enum Source {
         case planes(PlanarImage)
         case pixels(SharedImage)
@@ -18,10 +17,10 @@ final class PlanarDecodedImage: DecodedImage {
     private let base: PlanarImage
     private let kept: KeptMetadata
     private var drawn: [Int: Source] = [:]
-    /// The pixels of the base, from which borders are cut, and what is left of them; nil until a variant needs them.
+    /// The base's pixels, for trimming, and the trimmed parts; nil until a variant needs them.
     private var untrimmed: SharedImage?
     private var trimmed = TrimmedImages()
-    /// The smallest image in memory that shows the whole original and is large enough for a digest.
+    /// The smallest whole image in memory that is large enough for a digest.
     private var smallestWhole: PlanarImage
 
     init(
@@ -44,7 +43,7 @@ final class PlanarDecodedImage: DecodedImage {
     }
 
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
-        // When the other output failed, this one is drawn with all steps.
+        // If the other output failed, draw this one with all steps.
         if case .output(let other) = output.start, let made = drawn[other] {
             switch made {
             case .planes(let image): return try draw(number, output, from: image, output.steps)
@@ -73,7 +72,7 @@ final class PlanarDecodedImage: DecodedImage {
         return try draw(number, output, from: part.image, part.steps)
     }
 
-    /// The pixels of the base, kept for further borders.
+    /// The base's pixels, kept for further trims.
     private func basePixels() throws(CodecFailure) -> SharedImage {
         if let untrimmed { return untrimmed }
         let pixels = SharedImage(try LibvipsImage(base))
@@ -100,14 +99,13 @@ final class PlanarDecodedImage: DecodedImage {
 
     func digest() throws(CodecFailure) -> ImageDigest? {
         let source = smallestWhole
-        // The source may be stretched, the digest has the shape of the original.
+        // The source may be stretched, but the digest has the original's shape.
         return try ImageDigest(hasAlpha: header.hasAlpha, frames: header.frames, size: header.uprightSize) {
             (size) throws(CodecFailure) in try source.digestPixels(size)
         }
     }
 }
 
-/// The pixels of one output as planes.
 private struct PlanarDrawnImage: DrawnImage {
     let image: PlanarImage
 

@@ -2,16 +2,16 @@ private import CPlanes
 internal import ImageModel
 
 extension PlanarImage {
-    /// Space for red, green and blue, and for alpha; the samples are undefined.
+    /// Allocates red, green, blue and optional alpha with undefined samples.
     ///
-    /// - Throws: `CodecFailure` when there is no memory.
+    /// - Throws: `CodecFailure` if out of memory.
     init(uninitialized size: PixelSize, hasAlpha: Bool) throws(CodecFailure) {
         let colors = [try SamplePlane(size), try SamplePlane(size), try SamplePlane(size)]
         self.init(size: size, colors: colors, alpha: hasAlpha ? try SamplePlane(size) : nil)
     }
 
-    /// Sets row `y` from pixels of red, green, blue, and straight alpha where the image has it. Only the code that
-    /// creates the image may call it.
+    /// Sets row `y` from pixels of red, green, blue, and straight alpha if the image has it. Only for the code that
+    /// creates the image.
     func fill(row y: Int, pixels: UnsafePointer<UInt8>) {
         let rows = rows(y)
         if let alpha {
@@ -21,7 +21,7 @@ extension PlanarImage {
         }
     }
 
-    /// Pixels of red, green and blue, and of straight alpha where the image has it. `Model.rgb` only.
+    /// Red, green, blue, and straight alpha if the image has it. `Model.rgb` only.
     func copyPixels(to pixels: UnsafeMutablePointer<UInt8>) {
         for y in 0..<size.height {
             let rows = rows(y)
@@ -33,7 +33,7 @@ extension PlanarImage {
         }
     }
 
-    /// As red, green and blue. A grey image has one plane for all.
+    /// As red, green and blue. A grey image shares one plane for all.
     func inRGB() throws(CodecFailure) -> PlanarImage {
         guard model != .rgb else { return self }
         let source = try drawn(PlaneView(whole: size), chroma: .full)
@@ -78,7 +78,7 @@ extension PlanarImage {
 }
 
 extension SamplePlane {
-    /// Half as wide and high, rounded up: the means of squares of two by two samples. Edges must be padded.
+    /// Half as wide and high, rounded up: means of two by two samples. Edges must be padded.
     fileprivate func halved() throws(CodecFailure) -> SamplePlane {
         let result = try SamplePlane(PixelSize(width: width, height: height), factor: 2, range: range)
         for y in 0..<result.height {

@@ -1,19 +1,19 @@
 internal import ImageModel
 
-/// An image as planes of 8-bit samples: luma and chroma, luma alone, or red, green and blue with or without alpha.
+/// An image as planes of 8-bit samples: luma and chroma, luma alone, or red, green, blue with optional alpha.
 struct PlanarImage {
     /// The resolution of the chroma planes.
     enum Chroma: Sendable, Hashable {
         /// 4:4:4, as for luma.
         case full
-        /// 4:2:0, half of luma's in each direction, rounded up.
+        /// 4:2:0, half of luma in each direction, rounded up.
         case subsampled420
 
         /// Pixels per sample in each direction.
         var factor: Int { self == .full ? 1 : 2 }
     }
 
-    /// The bytes of luma and chroma; red, green, blue and alpha have the full range.
+    /// The value range of luma and chroma; red, green, blue and alpha have the full range.
     enum Range: Sendable, Hashable {
         /// As in JPEG.
         case full
@@ -24,9 +24,8 @@ struct PlanarImage {
         var chroma: SampleRange { self == .full ? .full : .limitedChroma }
     }
 
-    /// The meaning of the colour planes.
     enum Model: Sendable, Hashable {
-        /// Luma (Y) and chroma (Cb, Cr) by JFIF's matrix. The chroma planes may be subsampled.
+        /// Luma (Y) and chroma (Cb, Cr) by JFIF's matrix. Chroma may be subsampled.
         case ycc
         /// Luma alone.
         case grey
@@ -37,20 +36,17 @@ struct PlanarImage {
     /// In pixels.
     let size: PixelSize
     let model: Model
-    /// One plane with `Model.grey`, else three.
+    /// One plane for `Model.grey`, else three.
     let colors: [SamplePlane]
-    /// Nil when the image is opaque; only `Model.rgb` has it.
+    /// Nil if opaque; only for `Model.rgb`.
     let alpha: SamplePlane?
 
-    /// Luma and chroma.
     init(size: PixelSize, luma: SamplePlane, cb: SamplePlane, cr: SamplePlane) {
         (self.size, model, colors, alpha) = (size, .ycc, [luma, cb, cr], nil)
     }
 
-    /// Luma alone.
     init(size: PixelSize, grey: SamplePlane) { (self.size, model, colors, alpha) = (size, .grey, [grey], nil) }
 
-    /// Red, green and blue; alpha is straight.
     init(size: PixelSize, colors: [SamplePlane], alpha: SamplePlane?) {
         precondition(colors.count == 3, "red, green and blue")
         (self.size, model, self.colors, self.alpha) = (size, .rgb, colors, alpha)
@@ -58,7 +54,7 @@ struct PlanarImage {
 
     var planes: [SamplePlane] { colors + (alpha.map { [$0] } ?? []) }
 
-    /// The same change of every plane.
+    /// Applies the same change to every plane.
     private func mapped(
         to size: PixelSize, _ change: (SamplePlane) throws(CodecFailure) -> SamplePlane
     ) throws(CodecFailure) -> PlanarImage {
@@ -75,12 +71,12 @@ struct PlanarImage {
         try mapped(to: size.transposed) { (plane) throws(CodecFailure) in try plane.transposed() }
     }
 
-    /// The image as a view shows it, resampled and rounded once; unchanged planes are shared.
+    /// The image in a view, resampled and rounded once; unchanged planes are shared.
     ///
     /// - Parameters:
-    ///   - chroma: the resolution of chroma planes; only `Model.ycc` has them.
-    ///   - range: the bytes of luma and chroma.
-    /// - Throws: `CodecFailure` when there is no memory.
+    ///   - chroma: resolution of the chroma planes; only for `Model.ycc`.
+    ///   - range: of luma and chroma.
+    /// - Throws: `CodecFailure` if out of memory.
     func drawn(_ view: PlaneView, chroma: Chroma, range: Range = .full) throws(CodecFailure) -> PlanarImage {
         let size = view.window.size
         let filter = PlaneFilter(view, of: colors[0], factor: 1)
@@ -92,7 +88,7 @@ struct PlanarImage {
             }
         }
         let (luma, cb, cr) = (colors[0], colors[1], colors[2])
-        // Full chroma is upsampled as decoders do it; subsampled chroma is resampled from its own samples.
+        // Full chroma is upsampled as decoders do; subsampled chroma is resampled from its own samples.
         let chromaFilter =
             chroma == .full ? PlaneFilter(filter, from: luma, to: cb) : PlaneFilter(view, of: cb, factor: chroma.factor)
         return PlanarImage(

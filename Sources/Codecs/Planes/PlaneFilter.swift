@@ -26,7 +26,7 @@ struct PlaneFilter {
         rows = table(filter.rows, (fine.exactHeight, coarse.exactHeight), (fine.height, coarse.height))
     }
 
-    /// Resamples a plane to the plane of an image of `size` with `factor` pixels per sample.
+    /// Resamples a plane for an image of `size`, with `factor` pixels per sample.
     func resample(
         _ plane: SamplePlane, _ size: PixelSize, factor: Int, _ range: SampleRange
     ) throws(CodecFailure) -> SamplePlane {
@@ -43,7 +43,7 @@ struct PlaneFilter {
         return result
     }
 
-    /// Resamples red, green, blue and straight alpha to an image of `size`, each colour by its share of alpha.
+    /// Resamples red, green, blue and straight alpha to `size`, weighting colours by alpha.
     func resample(_ colors: [SamplePlane], alpha: SamplePlane, _ size: PixelSize) throws(CodecFailure) -> PlanarImage {
         let result = try PlanarImage(uninitialized: size, hasAlpha: true), from = colors + [alpha], to = result.planes
         try withTables(planes: 4, stride: alpha.stride) { columns, rows, scratch in
@@ -57,7 +57,7 @@ struct PlaneFilter {
     /// Whether samples are only moved.
     var isCopy: Bool { columns.taps == 1 && rows.taps == 1 }
 
-    /// Calls `body` with the tables and scratch for planes of a stride.
+    /// Calls `body` with the tables and scratch memory for planes of a stride.
     private func withTables(
         planes: Int, stride: Int,
         _ body: (larder_filter_table, larder_filter_table, UnsafeMutablePointer<Float>) -> Void

@@ -1,10 +1,10 @@
 internal import ImageModel
 
-/// The part of an image that a drawing shows, and its scale: enough for a drawing that only shrinks, cuts and mirrors.
+/// A drawing that only shrinks, crops and mirrors: the visible part of an image and its scale.
 struct PlaneView: Sendable, Hashable {
-    /// The size to which the whole image is resampled.
+    /// The size of the whole resampled image.
     private(set) var scaled: PixelSize
-    /// The part that is kept of it.
+    /// The kept part of it.
     private(set) var window: PixelRect
     /// Whether columns or rows are reversed.
     var mirrorsColumns = false, mirrorsRows = false
@@ -14,15 +14,14 @@ struct PlaneView: Sendable, Hashable {
         window = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
     }
 
-    /// The view for the first steps on an image of `size`, as many as are resampling without enlarging, then cutting
-    /// and mirroring; `rest` are the others.
+    /// The view for the leading steps that resample without enlarging, then crop and mirror; `rest` are the others.
     init(_ steps: [DrawStep], of size: PixelSize, rest: inout ArraySlice<DrawStep>) {
         self.init(whole: size)
         rest = steps[...]
         while let step = rest.first, add(step) { rest.removeFirst() }
     }
 
-    /// False when the view cannot hold the step.
+    /// False if the view cannot represent the step.
     private mutating func add(_ step: DrawStep) -> Bool {
         let isWhole = window.size == scaled && !mirrorsColumns && !mirrorsRows
         switch step {
@@ -51,16 +50,16 @@ extension FilterTable {
     /// The filter of one axis of a view.
     ///
     /// - Parameters:
-    ///   - exact: the image's exact size in the plane's samples; `length` is that in whole samples.
-    ///   - scaled: the size to which the image is resampled, in pixels.
-    ///   - offset, pixels: the part that is kept of it.
-    ///   - factor: pixels per sample of the result.
+    ///   - exact: the image's exact size in the plane's samples; `length` is the same in whole samples.
+    ///   - scaled: the resampled image's size in pixels.
+    ///   - offset, pixels: the kept part of it.
+    ///   - factor: pixels per output sample.
     init(
         exact: Double, length: Int, scaled: Int, offset: Int, pixels: Int, factor: Int, isMirrored: Bool
     ) {
         let scale = exact / Double(scaled)
-        // The centre of the first sample, from the image's edge. An image of odd size ends within its last sample of
-        // chroma at the right and at the bottom, also when it is mirrored.
+        // The centre of the first sample, from the image's edge. An image of odd size ends within its last chroma
+        // sample at the right and bottom, even if mirrored.
         let first = (Double(offset) + Double(factor) / 2) * scale
         self.init(
             count: (pixels + factor - 1) / factor, length: length, start: (isMirrored ? exact - first : first) - 0.5,

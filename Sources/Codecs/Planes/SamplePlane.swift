@@ -2,34 +2,32 @@ private import CPlanes
 private import Glibc
 internal import ImageModel
 
-/// One plane of 8-bit samples. Its creator writes it once; after that it is shared and only read.
+/// One plane of 8-bit samples. Its creator writes it once; then it is shared and read-only.
 ///
 /// The stride is a multiple of the vector registers. Rows repeat their last sample up to a multiple of JPEG's blocks,
-/// but for planes in limited range.
+/// except in limited range.
 final class SamplePlane {
-    /// The size in whole samples.
+    /// In whole samples.
     let width, height: Int
-    /// The size of the image in these samples: an image of odd size ends within its last sample of chroma.
+    /// The image's size in these samples: an image of odd size ends within its last chroma sample.
     let exactWidth, exactHeight: Double
-    /// The bytes for black and white.
     let range: SampleRange
     /// Bytes from one row to the next.
     let stride: Int
-    /// The first row.
     let start: UnsafeMutablePointer<UInt8>
 
-    /// Allocates a plane; its samples are undefined.
+    /// Allocates a plane with undefined samples.
     ///
     /// - Parameters:
-    ///   - columns, rows: the space that the creator needs, when that is more than the size.
-    /// - Throws: `CodecFailure` when there is no memory.
+    ///   - columns, rows: space for the creator, if larger than the size.
+    /// - Throws: `CodecFailure` if out of memory.
     init(
         width: Int, height: Int, exactWidth: Double, exactHeight: Double, columns: Int = 0, rows: Int = 0,
         range: SampleRange = .full
     ) throws(CodecFailure) {
         let alignment = Int(larder_row_alignment)
         var stride = (max(width, columns) + alignment - 1) / alignment * alignment
-        // Otherwise the samples of a column would share few lines of the processor's cache: a quarter slower.
+        // Otherwise a column's samples share few cache lines: a quarter slower.
         if stride % 4096 == 0 { stride += alignment }
         guard let memory = aligned_alloc(alignment, stride * max(height, rows)) else { throw CodecFailure.memory }
         (self.width, self.height, self.exactWidth, self.exactHeight) = (width, height, exactWidth, exactHeight)
@@ -51,7 +49,7 @@ final class SamplePlane {
 
     func row(_ y: Int) -> UnsafeMutablePointer<UInt8> { start + y * stride }
 
-    /// The chroma of a grey image of `size`.
+    /// A grey image's chroma.
     ///
     /// - Parameter factor: pixels per sample in each direction.
     static func neutral(_ size: PixelSize, factor: Int, _ range: SampleRange) throws(CodecFailure) -> SamplePlane {
@@ -60,7 +58,7 @@ final class SamplePlane {
         return plane
     }
 
-    /// Writes what a table has for each sample into a plane of the same size, which may be this one.
+    /// Maps each sample through a table into a plane of the same size, which may be this one.
     func map(_ table: [UInt8], into target: SamplePlane) {
         table.withUnsafeBufferPointer { table in
             for y in 0..<height {
@@ -70,7 +68,7 @@ final class SamplePlane {
         }
     }
 
-    /// Repeats the last sample of every row up to the end of its block.
+    /// Repeats each row's last sample up to the end of its block.
     func padEdges() {
         let end = (width + 7) / 8 * 8
         guard end > width else { return }
@@ -98,9 +96,9 @@ final class SamplePlane {
     }
 }
 
-/// The bytes that a plane has for black and white, or for no and all colour.
+/// The byte values for black and white, or for no and full colour.
 struct SampleRange: Sendable, Hashable {
-    /// A byte is `scale` times the value from 0 to 255, plus `offset`.
+    /// byte = `scale` × value (0…255) + `offset`.
     let scale, offset: Float
 
     /// 0 to 255, as in JPEG.
@@ -110,7 +108,7 @@ struct SampleRange: Sendable, Hashable {
     /// 16 to 240, as in WebP.
     static let limitedChroma = SampleRange(scale: 224 / 255, offset: 128 - 128 * 224 / 255)
 
-    /// The factor, and the number that is added then, which convert bytes of this range to another one.
+    /// The factor and offset that convert bytes of this range to another.
     func conversion(to range: SampleRange) -> (scale: Float, offset: Float) {
         let scale = range.scale / scale
         return (scale, range.offset - offset * scale)

@@ -14,12 +14,12 @@ extension PlaneCodec {
             }))
 }
 
-/// The features of a still WebP.
+/// A still WebP.
 private struct WebPReader: PlaneReader {
     private let file: UnsafeRawBufferPointer
     private let features: WebPBitstreamFeatures
 
-    /// Nil when the file is invalid or animated. `file` must outlive the reader.
+    /// Nil if the file is invalid or animated. `file` must outlive the reader.
     init?(_ file: UnsafeRawBufferPointer) {
         var features = WebPBitstreamFeatures()
         let status = WebPGetFeatures(file.bindMemory(to: UInt8.self).baseAddress, file.count, &features)
@@ -41,7 +41,7 @@ extension PlanarImage {
         let luma = try SamplePlane(size, range: .limitedLuma)
         let cb = try SamplePlane(size, factor: 2, range: .limitedChroma)
         let cr = try SamplePlane(size, factor: 2, range: .limitedChroma)
-        // The buffers have exactly this size, so a file that turns out to be larger fails.
+        // The buffers have exactly this size, so decoding fails if the file is larger than declared.
         let decoded = WebPDecodeYUVInto(
             file.bindMemory(to: UInt8.self).baseAddress, file.count, luma.start, luma.stride * luma.height,
             Int32(luma.stride), cb.start, cb.stride * cb.height, Int32(cb.stride), cr.start, cr.stride * cr.height,
@@ -92,12 +92,12 @@ extension PlanarImage {
     }
 }
 
-/// The first frame of a WebP, as libvips reads it: data after it is ignored.
+/// The first frame of a WebP, as libvips reads it: trailing data is ignored.
 private struct WebPFrame: ~Copyable {
     private let container: OpaquePointer
     private let frame: WebPIterator
 
-    /// Nil when there is none. `bytes` must outlive the frame.
+    /// Nil if there is none. `bytes` must outlive the frame.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var data = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
         guard let container = WebPDemux(&data) else { return nil }
@@ -118,8 +118,7 @@ private struct WebPFrame: ~Copyable {
 
     var size: PixelSize { PixelSize(width: Int(frame.width), height: Int(frame.height)) }
 
-    /// Writes red, green, blue, and straight alpha when it is wanted, of all rows of the frame; false when it is
-    /// invalid.
+    /// Writes red, green, blue, and straight alpha if wanted, for all rows; false if invalid.
     func decode(into pixels: UnsafeMutablePointer<UInt8>, stride: Int, hasAlpha: Bool) -> Bool {
         let decode = hasAlpha ? WebPDecodeRGBAInto : WebPDecodeRGBInto
         return decode(frame.fragment.bytes, frame.fragment.size, pixels, stride * size.height, Int32(stride)) != nil

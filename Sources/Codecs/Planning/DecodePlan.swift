@@ -1,47 +1,45 @@
 internal import ImageModel
 internal import Transcoder
 
-/// The plan for the variants of one image. It is decoded once, at the largest size that any of them needs.
+/// The plan for one image's variants. The image is decoded once, at the largest needed size.
 struct DecodePlan: Sendable, Hashable {
     /// The libraries that decode, resample and encode.
     enum Path: String, Sendable, Hashable, Codable {
-        /// libvips decodes, resamples and encodes. Any image, any variant.
+        /// libvips does everything. Any image, any variant.
         case libvips
-        /// Planes of luma and chroma, or of colours, are resampled, and encoded where a variant's format allows it;
-        /// libvips does the rest.
+        /// Resamples planes, and encodes them if a variant's format allows it; libvips does the rest.
         case planes
     }
 
     let path: Path
-    /// libjpeg's shrink factor while it decodes: 1, 2, 4 or 8; 1 for every other format.
+    /// libjpeg's shrink factor: 1, 2, 4 or 8; 1 for other formats.
     let shrink: Int
-    /// The size held in memory, in stored orientation.
+    /// The decoded size, in stored orientation.
     let base: PixelSize
-    /// The chroma of the planes of that size.
+    /// Chroma of the decoded planes.
     let chroma: PlanarImage.Chroma
-    /// The bytes of the luma and chroma of that size: limited where every output that shows it unscaled is written so.
+    /// Range of the decoded luma and chroma: limited if every output that shows them unscaled is written so.
     let range: PlanarImage.Range
-    /// Frames decoded: 1 unless a variant has all of an animation's.
+    /// Decoded frames: 1 unless a variant needs all frames.
     let frames: Int
-    /// The output of each variant, or the reason why it cannot be made.
+    /// Each variant's output, or why it cannot be made.
     let outputs: [Result<PlannedOutput, TranscodeError>]
-    /// The outputs by size, the largest first: each after the one that it is drawn from.
+    /// Outputs by size, largest first: each after the output that it is drawn from.
     let order: [Int]
-    /// The order of making them: what takes the least time is next, so that it is written before the time is over.
+    /// The order of encoding: quickest first, so that it is written before the time is over.
     let encodingOrder: [Int]
-    /// The memory it takes beyond an idle child's, estimated.
+    /// Estimated memory beyond an idle child's.
     let memoryBytes: Int
-    /// Estimated, of everything.
+    /// Estimated, for everything.
     let processorTime: Duration
-    /// Estimated for the slowest files of the format.
+    /// Estimated for the format's slowest files.
     let decodingTime: Duration
-    /// Of each output, estimated; nothing for one that cannot be made.
+    /// Estimated per output; zero if it cannot be made.
     let costs: [OutputCost]
 
-    /// A variant that would take far longer or more memory than the limits allow is refused, and the others are planned
-    /// without it.
+    /// Refuses variants that would take far longer or more memory than the limits, and plans the others.
     ///
-    /// - Parameter writable: the formats that this machine can write.
+    /// - Parameter writable: formats that this machine can write.
     init(
         _ header: SourceHeader, variants: [Variant], scale: Double, limits: TranscodeLimits,
         writable: Set<ImageFormat>
@@ -64,7 +62,7 @@ struct DecodePlan: Sendable, Hashable {
         guard memoryBytes > limits.memoryBytes else { return }
         for (bytes, number) in Self.needs(header, variants, drawings, limits, writable)
         where memoryBytes > limits.memoryBytes {
-            // Variants that fit one by one may be too much together.
+            // Variants that fit individually may be too much together.
             let (need, what) =
                 bytes > limits.memoryBytes ? (bytes, "the variant needs") : (memoryBytes, "the variants together need")
             do throws(TranscodeError) { try limits.checkMemory(need, what) } catch {
@@ -74,7 +72,7 @@ struct DecodePlan: Sendable, Hashable {
         }
     }
 
-    /// The memory that each variant needs by itself, with decoding: the most first, without those that cannot be made.
+    /// Memory that each possible variant needs by itself, including decoding, largest first.
     private static func needs(
         _ header: SourceHeader, _ variants: [Variant], _ drawings: [Result<Drawing, TranscodeError>],
         _ limits: TranscodeLimits, _ writable: Set<ImageFormat>
@@ -109,7 +107,7 @@ struct DecodePlan: Sendable, Hashable {
         let libvips = PlanCost.libvips(header, shrink: libvipsShrink, base: base, frames: frames, outputs: outputs)
         let isPlanar =
             limits.allowsPlanes && frames == 1 && header.hasPlanes && !made.contains(where: \.encoding.keepICC)
-        // Planes are held whole, while libvips reads a PNG in strips and may need less.
+        // Planes are kept whole, while libvips reads a PNG in strips and may need less.
         path = isPlanar && planes.memoryBytes <= max(limits.memoryBytes, libvips.memoryBytes) ? .planes : .libvips
         shrink = path == .planes ? planarShrink : libvipsShrink
         let cost = path == .planes ? planes : libvips
@@ -120,17 +118,17 @@ struct DecodePlan: Sendable, Hashable {
         costs = cost.outputs
     }
 
-    /// Nothing is drawn.
+    /// The progress before anything is drawn.
     var progress: OutputProgress { OutputProgress(outputs, costs) }
 
-    /// The time that each output would take alone, estimated for the slowest images: drawing it, with what it starts
-    /// from, and encoding it once; zero for one that cannot be made.
+    /// Estimated time of each output alone, for the slowest images: drawing it and its starts, and encoding it once;
+    /// zero if it cannot be made.
     var outputTimes: [Duration] {
         let progress = progress
         return outputs.indices.map { progress.time(for: $0) }
     }
 
-    /// Each side as long as the most demanding variant needs it, never longer than the original's.
+    /// Each side as long as the most demanding variant needs, at most the original's.
     private static func base(of header: SourceHeader, for drawings: [Drawing]) -> PixelSize {
         let full = header.uprightSize
         var need = PixelSize(width: 1, height: 1)
@@ -142,17 +140,17 @@ struct DecodePlan: Sendable, Hashable {
         return header.orientation >= 5 ? need.transposed : need
     }
 
-    /// The box that is decoded when no variant is made: enough for the digest.
+    /// The decoded size if no variant is made: enough for the digest.
     private static let digestBox = Variant.Thumbnail(width: 64, height: 64)
 
-    /// The largest shrink factor that leaves every needed size its headroom. libvips gets twice the size, as
-    /// `vips_thumbnail` does: its resampling then hides libjpeg's coarse one. Benchmarks/Results/planes.md
-    /// has the measurements for planes.
+    /// The largest shrink factor that leaves every needed size its headroom. For libvips that is twice the size, as in
+    /// `vips_thumbnail`: its resampling then hides libjpeg's coarse one. Benchmarks/Results/planes.md has the
+    /// measurements for planes.
     ///
-    /// Only powers of two: libjpeg-turbo has no vector code for other eighths, so that 5/8, 6/8 and 7/8 take longer than
-    /// every pixel, and 3/8 longer than 4/8.
+    /// Only powers of two: libjpeg-turbo has no vector code for other eighths, so 5/8, 6/8 and 7/8 are slower than full
+    /// size, and 3/8 slower than 4/8.
     ///
-    /// - Parameter needed: upright sizes and their headroom by the factor.
+    /// - Parameter needed: upright sizes and their headroom by factor.
     private static func shrink(
         _ header: SourceHeader, for needed: [(size: PixelSize, headroom: (_ factor: Int) -> Double)]
     ) -> Int {

@@ -1,22 +1,22 @@
 internal import ImageModel
 
-/// One operation on pixels. The list of a variant is computed before any pixel exists.
+/// One operation on pixels. A variant's steps are computed before any pixel exists.
 enum DrawStep: Sendable, Hashable {
-    /// Cuts a border of one colour. What follows depends on the size that is left: `Drawing.trimming`.
+    /// Trims a border of one colour. Later steps depend on the remaining size: `Drawing.trimming`.
     case trim(Trim)
     /// Resamples to exactly this size.
     case scale(PixelSize)
-    /// Keeps the part inside a rectangle that lies within the image.
+    /// Keeps a rectangle within the image.
     case crop(PixelRect)
-    /// Keeps the part of a size that is most interesting.
+    /// Keeps the most interesting part of a given size.
     case smartCrop(PixelSize, Gravity.Interest)
-    /// Places the image on a canvas of a colour, which does not cut it.
+    /// Places the image on a coloured canvas without cropping it.
     case extend(x: Int, y: Int, canvas: PixelSize, Color)
     /// Raises the contrast of lightness.
     case sharpen(sigma: Double, amount: Double)
     /// Draws another image over it, `margin` pixels from the edges.
     case watermark(Watermark, margin: Int)
-    /// Places the image on a transparent canvas, which may cut it.
+    /// Places the image on a transparent canvas, which may crop it.
     case embed(x: Int, y: Int, canvas: PixelSize)
     /// Replaces the image by a transparent canvas.
     case clear(PixelSize)
@@ -57,7 +57,7 @@ enum DrawStep: Sendable, Hashable {
         }
     }
 
-    /// Nanoseconds for each pixel of the step; estimated.
+    /// Estimated nanoseconds per pixel.
     var nanoseconds: Double {
         switch self {
         case .trim: 350

@@ -1,7 +1,7 @@
 internal import ImageModel
 internal import Transcoder
 
-/// The steps of one variant, from the upright original to the image that is encoded.
+/// A variant's steps, from the upright original to the encoded image.
 struct Drawing: Sendable, Hashable {
     private(set) var steps: [DrawStep] = []
     /// The upright size of the original.
@@ -9,22 +9,21 @@ struct Drawing: Sendable, Hashable {
     /// The size after the steps.
     private(set) var size: PixelSize
     private(set) var hasAlpha: Bool
-    /// The most pixels before or after any step, except before the first.
+    /// Maximum pixels before or after any step, except before the first.
     private(set) var largest = 0
     /// Pixels per point.
     private let scale: Double
-    /// The border that is cut first; nil for none. The further steps, the size and the transparency are then upper
-    /// bounds.
+    /// The border that is trimmed first; nil for none. The further steps, size and transparency are then upper bounds.
     private(set) var trimming: Trimming?
 
-    /// The fields of a variant that decide about the steps.
+    /// The fields of a variant that determine the steps.
     struct Picture: Sendable, Hashable {
         let thumbnail: Variant.Thumbnail?
         let transforms: [Transform]
         let maxPixelSize: Variant.Thumbnail?
     }
 
-    /// - Throws: `TranscodeError` 401 when a transformer has no result, 203 when the result is too large.
+    /// - Throws: `TranscodeError` 401 if a transformer has no result, 203 if the result is too large.
     init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits)
         throws(TranscodeError)
     {
@@ -54,7 +53,7 @@ struct Drawing: Sendable, Hashable {
         try limits.checkOutput(size)
     }
 
-    /// The size to which the first step resamples the whole image; nil when it needs every pixel.
+    /// The size to which the first step resamples the whole image; nil if it needs every pixel.
     var firstScale: PixelSize? {
         switch steps.first {
         case .scale(let size): size
@@ -63,21 +62,21 @@ struct Drawing: Sendable, Hashable {
         }
     }
 
-    /// The size to which the image may be shrunk before the first step, never larger than the original's.
+    /// The size to which the image may be shrunk before the first step, at most the original's.
     var neededSize: PixelSize {
-        // When one side grows and the other shrinks, both are resampled in one step, from every pixel.
+        // If one side grows and the other shrinks, both are resampled in one step from every pixel.
         guard let first = firstScale, first.width <= original.width, first.height <= original.height else {
             return original
         }
         return first
     }
 
-    /// The files of its watermarks.
+    /// The watermarks' files.
     var watermarks: [String] {
         steps.compactMap { if case .watermark(let watermark, _) = $0 { watermark.file } else { nil } }
     }
 
-    /// Whether the whole image is resampled and nothing else.
+    /// Whether the only step resamples the whole image.
     var isPlainScale: Bool { steps.count == 1 && firstScale == size }
 
     private mutating func add(_ step: DrawStep) {
@@ -144,7 +143,7 @@ struct Drawing: Sendable, Hashable {
         add(.extend(x: pixels(left), y: pixels(top), canvas: canvas, color))
     }
 
-    /// Cuts to a part, or to one of its size.
+    /// Crops to a part, or to a part of its size.
     private mutating func cut(to part: PixelRect, _ gravity: Gravity) {
         guard part.size != size else { return }
         if case .interest(let interest) = gravity { add(.smartCrop(part.size, interest)) } else { add(.crop(part)) }
@@ -152,7 +151,7 @@ struct Drawing: Sendable, Hashable {
 
     private mutating func resize(_ box: PointSize, mode: Transform.ScaleMode, _ placement: Transform.Placement) {
         let canvas = Geometry.canvas(width: box.width, height: box.height, scale: scale)
-        // A trimmed image may have any shape, so count transparent margins, or four times the canvas.
+        // A trimmed image may have any shape: count transparent margins, or four times the canvas.
         if trimming != nil {
             hasAlpha = hasAlpha || mode == .aspectFit
             largest = max(largest, canvas.area * (mode == .aspectFill ? 4 : 1))
@@ -167,7 +166,7 @@ struct Drawing: Sendable, Hashable {
             add(.scale(canvas))
             return
         }
-        // A narrow strip that fills a square would be enlarged to gigapixels and nearly all of them cut: cut it first.
+        // A narrow strip that fills a square would be enlarged to gigapixels, nearly all of them cropped: crop first.
         if content.width > 4 * Double(canvas.width) || content.height > 4 * Double(canvas.height) {
             let part = Geometry.visible(of: size, in: content, on: canvas)
             let factor = (x: content.width / Double(size.width), y: content.height / Double(size.height))
@@ -186,7 +185,7 @@ struct Drawing: Sendable, Hashable {
         }
     }
 
-    /// Source: SDWebImage 5.21.5, SDImageRotationTransformer, which cuts the sides to whole points first.
+    /// Source: SDWebImage 5.21.5, SDImageRotationTransformer, which first truncates the sides to whole points.
     private mutating func rotate(_ angle: Double, fitSize: Bool, _ limits: TranscodeLimits) throws(TranscodeError) {
         if trimming != nil { hasAlpha = true }
         let points = (
@@ -204,14 +203,14 @@ struct Drawing: Sendable, Hashable {
         guard let count = Geometry.rightAngles(angle, of: size) else { return add(rotated) }
         let turned = count % 2 == 0 ? size : size.transposed
         let margins = (x: canvas.width - turned.width, y: canvas.height - turned.height)
-        // With an odd margin the centre lies half a pixel off, and no pixel lands on another.
+        // With an odd margin the centre is half a pixel off, and no pixel maps to another.
         guard margins.x % 2 == 0, margins.y % 2 == 0 else { return add(rotated) }
         if count != 0 { add(.rot90(count)) }
         if turned != canvas { add(.embed(x: margins.x / 2, y: margins.y / 2, canvas: canvas)) }
     }
 }
 
-/// A border that is cut before the steps of a drawing, which depend on how much of it there is.
+/// A border that is trimmed before a drawing's steps, which depend on its size.
 struct Trimming: Sendable, Hashable {
     let trim: Trim
     private let picture: Drawing.Picture
@@ -230,7 +229,7 @@ struct Trimming: Sendable, Hashable {
     /// The drawing of the part inside the border.
     ///
     /// - Parameter size: of the upright part.
-    /// - Throws: `TranscodeError` 401 when a transformer has no result.
+    /// - Throws: `TranscodeError` 401 if a transformer has no result.
     func drawing(of size: PixelSize) throws(TranscodeError) -> Drawing {
         let stored = header.orientation >= 5 ? size.transposed : size
         var part = header
@@ -238,14 +237,14 @@ struct Trimming: Sendable, Hashable {
         return try Drawing(picture, of: part, scale: scale, limits: limits)
     }
 
-    /// At least the size to which any part of an image is decoded, as stored; nil for its own.
+    /// A lower bound for the decoded size of any part, in stored orientation; nil for its own size.
     static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
         // A coder of animated formats replaces the box by the limit's size.
         guard let box, limitBytes == nil else { return nil }
         return atMost(header.storedSize, in: box)
     }
 
-    /// At least the size of any part of an image that is fitted into a box; nil for the image's own.
+    /// A lower bound for the size of any part fitted into a box; nil for the image's own size.
     static func atMost(_ size: PixelSize, in box: Variant.Thumbnail) -> PixelSize? {
         let most = PixelSize(
             width: max(1, Geometry.pixels(box.width.rounded())), height: max(1, Geometry.pixels(box.height.rounded())))

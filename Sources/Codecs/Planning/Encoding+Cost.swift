@@ -1,31 +1,31 @@
 internal import ImageModel
 
 extension Encoding {
-    /// Nanoseconds for each pixel of a file.
+    /// Nanoseconds per pixel of one file.
     var nanoseconds: Double {
         guard let output = format.output else { return 0 }
         let usual = isAnimated ? output.animatedNanoseconds ?? output.nanoseconds : output.nanoseconds
         return usual * costFactor
     }
 
-    /// The same for all files that a search for a quality makes.
+    /// The same for all files that a quality search makes.
     var searchNanoseconds: Double { nanoseconds * attempts }
 
-    /// How many times as long the slowest images take.
+    /// Factor for the slowest images.
     var margin: Double { format.output?.margin ?? 1 }
 
-    /// Nanoseconds for each frame of an animation, however small it is.
+    /// Minimum nanoseconds per frame of an animation.
     var frameNanoseconds: Double { format.output?.frameNanoseconds ?? 0 }
 
-    /// How often it is encoded: a limit on bytes takes about four attempts.
+    /// Expected encodings: a byte limit takes about four.
     private var attempts: Double {
-        // For a similarity about seven, each decoded again and compared.
+        // A similarity takes about seven, each decoded again and compared.
         if ssim != nil { return 9 }
         return maxBytes == nil || quality == nil ? 1 : 4
     }
 
-    /// How long it takes against the format's usual settings. Measured with libvips 8.14.1 and libwebp 1.2.4 over
-    /// photographs of 640 pixels, good to a third.
+    /// Time relative to the format's default settings. Measured with libvips 8.14.1 and libwebp 1.2.4 on photographs of
+    /// 640 pixels, accurate to a third.
     private var costFactor: Double {
         guard let options else { return 1 }
         switch format {
@@ -51,7 +51,7 @@ extension Encoding {
         }
     }
 
-    /// Bytes of memory that the encoder takes for each pixel, measured in the same way.
+    /// The encoder's bytes of memory per pixel, measured in the same way.
     var bytesPerPixel: Int {
         guard let usual = format.output?.bytes else { return 0 }
         guard format == .jxl, let options else { return usual }

@@ -4,21 +4,21 @@ internal import Transcoder
 /// How a variant's pixels are encoded.
 struct Encoding: Sendable, Hashable {
     let format: ImageFormat
-    /// The requested format, when it is not written.
+    /// The requested format, if another is written.
     let replaced: ImageFormat?
-    /// 0…100, the highest when there is a limit on bytes; nil for a format without a quality.
+    /// 0…100, the highest if there is a byte limit; nil for a format without quality.
     let quality: Int?
     let maxBytes: Int?
-    /// The settings of the requested format's encoder; nil for its usual ones.
+    /// The requested format's encoder settings; nil for the defaults.
     let options: EncoderOptions?
-    /// The structural similarity that the lowest possible quality is to have; nil for none.
+    /// The target structural similarity, reached at the lowest possible quality; nil for none.
     let ssim: Double?
     /// The colour under transparency in a format without it; nil is white.
     let background: Color?
     let keepICC, keepCopyright: Bool
-    /// Whether all frames are written, not the first alone.
+    /// Whether all frames are written, not only the first.
     let isAnimated: Bool
-    /// Further encodings, of which the smallest file is written; empty where the variant has one format.
+    /// Further encodings, of which the smallest file is written; empty for a single format.
     private(set) var others: [Encoding] = []
 
     init(_ variant: Variant, _ drawing: Drawing, of header: SourceHeader, writable: Set<ImageFormat>) {
@@ -30,7 +30,7 @@ struct Encoding: Sendable, Hashable {
             return
         }
         let written = automatic.formats.map(encoding).filter { $0.replaced == nil }
-        // The colour under transparency is lost in a format without it.
+        // Formats without transparency lose the colour under it.
         let whole = written.filter { !drawing.hasAlpha || $0.format.output?.holdsAlpha == true }
         let chosen = (whole.isEmpty ? written : whole).sorted { $0.searchNanoseconds < $1.searchNanoseconds }
         self = chosen.first ?? encoding(automatic.formats.first)
@@ -60,10 +60,10 @@ struct Encoding: Sendable, Hashable {
         keepCopyright = variant.keepCopyright && output?.holdsCopyright == true
     }
 
-    /// The highest quality that is tried for a similarity where the variant has none.
+    /// The highest quality tried for a similarity if the variant has none.
     private static let highestForSimilarity = 95
 
-    /// Each encoding that is tried, the one that takes the least time first.
+    /// All tried encodings, quickest first.
     var all: [Encoding] { [self] + others }
 
     /// Whether a file of it has the copyright.
@@ -72,17 +72,17 @@ struct Encoding: Sendable, Hashable {
     /// Whether the pixels may be encoded several times.
     var isSearched: Bool { maxBytes != nil || ssim != nil || !others.isEmpty }
 
-    /// Whether the encoder works on red, green and blue instead of luma and chroma.
+    /// Whether the encoder works on RGB instead of luma and chroma.
     var isLossless: Bool { options?.lossless == true || options?.nearLossless == true }
 }
 
-/// A binary search for the highest quality within a limit on bytes.
+/// A binary search for the highest quality within a byte limit.
 struct QualitySearch: Sendable, Hashable {
     private var low = 1
     private var high: Int
     /// The quality to try next; nil once the search is over.
     private(set) var next: Int?
-    /// The highest quality known to fit; nil when none is.
+    /// The highest quality known to fit; nil if none is.
     private(set) var best: Int?
 
     /// - Parameter highest: the first quality to try.
@@ -91,7 +91,7 @@ struct QualitySearch: Sendable, Hashable {
         next = high
     }
 
-    /// Records whether the quality tried last fits.
+    /// Records whether the last tried quality fits.
     mutating func record(fits: Bool) {
         guard let tried = next else { return }
         if fits {

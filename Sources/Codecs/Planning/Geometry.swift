@@ -21,7 +21,7 @@ struct PointSize {
 
 /// SDWebImage's arithmetic of sizes and rectangles.
 enum Geometry {
-    /// Lengths are cut to this, so that no number in a variant overflows; far above every limit on edges.
+    /// Clamps lengths so that no number in a variant overflows; far above every edge limit.
     private static let longest = 1e9
 
     /// A whole number of pixels within `longest`.
@@ -33,9 +33,9 @@ enum Geometry {
         return PixelSize(width: side(width), height: side(height))
     }
 
-    /// The longer side for a thumbnail box; nil when the image is decoded in full.
+    /// The longer side for a thumbnail box; nil if the image is decoded in full.
     ///
-    /// The box is compared with the size as stored, before orientation. Source: SDWebImage 5.21.5, SDImageIOCoder.
+    /// The box is compared with the size before orientation. Source: SDWebImage 5.21.5, SDImageIOCoder.
     static func thumbnailLongestSide(stored: PixelSize, width: Double, height: Double) -> Double? {
         let (pixelWidth, pixelHeight) = (Double(stored.width), Double(stored.height))
         guard width > 0, height > 0, pixelWidth > 0, pixelHeight > 0 else { return nil }
@@ -44,12 +44,12 @@ enum Geometry {
             ? max(width, width * pixelHeight / pixelWidth) : max(height, height * pixelWidth / pixelHeight)
     }
 
-    /// The size to which a thumbnail is decoded, as stored; nil when the image is decoded in full.
+    /// The decoded size of a thumbnail, in stored orientation; nil if the image is decoded in full.
     static func thumbnail(stored: PixelSize, box: Variant.Thumbnail) -> PixelSize? {
         let longest = thumbnailLongestSide(stored: stored, width: box.width, height: box.height)
         guard let longest else { return nil }
         guard box.preserveAspectRatio else {
-            // SDImageCoderHelper takes whole pixels: the fraction is dropped.
+            // SDImageCoderHelper truncates to whole pixels.
             return PixelSize(
                 width: max(1, pixels(box.width.rounded(.down))), height: max(1, pixels(box.height.rounded(.down))))
         }
@@ -59,12 +59,11 @@ enum Geometry {
             height: max(1, pixels((Double(stored.height) * ratio).rounded())))
     }
 
-    /// The size to which an image is decoded, as stored, by its thumbnail box and the limit on decoded bytes; nil for
-    /// the full size.
+    /// The decoded size in stored orientation, by thumbnail box and decoded byte limit; nil for full size.
     ///
-    /// SDWebImage's coders of animated formats replace the box by the limit's size, a larger one included. Its coder of
-    /// other formats has no limit: there the smaller size is used. Source: SDWebImage 5.21.5, `SDImageIOAnimatedCoder`
-    /// and `SDImageIOCoder`.
+    /// SDWebImage's coders of animated formats replace the box by the limit's size, even if larger. Its coder for other
+    /// formats has no limit: there the smaller size applies. Source: SDWebImage 5.21.5, `SDImageIOAnimatedCoder` and
+    /// `SDImageIOCoder`.
     static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
         let wanted = box.flatMap { thumbnail(stored: header.storedSize, box: $0) }
         guard let limitBytes else { return wanted }
@@ -76,7 +75,7 @@ enum Geometry {
         return wanted.map { $0.area <= limited.area ? $0 : limited } ?? limited
     }
 
-    /// The largest size of the same aspect ratio whose frames together take at most `bytes`; it may exceed the image's.
+    /// The largest size of the same aspect ratio whose frames together take at most `bytes`; may exceed the image's.
     /// Source: SDWebImage 5.21.5, SDImageCoderHelper.
     static func limited(_ size: PixelSize, bytes: Int, frames: Int) -> PixelSize {
         let pixels = Double(bytes / 4 / max(1, frames))
@@ -87,13 +86,13 @@ enum Geometry {
             height: max(1, Self.pixels((width * ratio).rounded(.down))))
     }
 
-    /// The size of an image shrunk into a box, its aspect ratio kept; nil when it fits already.
+    /// The size of an image shrunk into a box with its aspect ratio; nil if it already fits.
     static func fitted(_ size: PixelSize, into box: Variant.Thumbnail) -> PixelSize? {
         thumbnail(stored: size, box: Variant.Thumbnail(width: box.width, height: box.height))
     }
 
-    /// The size to resize to: the given one, or what of it an image covers that is not to be enlarged. `aspectFit`
-    /// leaves the rest of the given size transparent.
+    /// The size to resize to: the given size, or the part of it that an image covers without enlarging. `aspectFit`
+    /// leaves the rest transparent.
     static func box(
         _ width: Double, _ height: Double, _ mode: Transform.ScaleMode, _ placement: Transform.Placement,
         of image: PixelSize, scale: Double
@@ -103,7 +102,7 @@ enum Geometry {
             width: min(width, Double(image.width) / scale), height: min(height, Double(image.height) / scale))
     }
 
-    /// The rectangle of a canvas that the whole image is drawn into when it is resized; nil when nothing is drawn.
+    /// The canvas rectangle into which the whole resized image is drawn; nil if nothing is drawn.
     ///
     /// Source: SDWebImage 5.21.5, SDImageResizingTransformer and SDCGRectFitWithScaleMode.
     static func content(
@@ -129,7 +128,7 @@ enum Geometry {
     }
 
     /// The whole pixels drawn for `content`: no gap at an edge that the image covers, and at most half a pixel off
-    /// where it leaves the canvas transparent.
+    /// where the canvas stays transparent.
     static func drawn(_ content: FractionalRect, on canvas: PixelSize) -> PixelRect {
         let horizontal = extent(content.x, content.width, side: canvas.width)
         let vertical = extent(content.y, content.height, side: canvas.height)
@@ -147,13 +146,13 @@ enum Geometry {
         return (min(max(0, pixels(start.rounded())), side - whole), whole)
     }
 
-    /// The size of an image inside its margins; nil when no pixel is left.
+    /// An image's size inside its margins; nil if no pixel is left.
     static func space(on image: PixelSize, margin: Int) -> PixelSize? {
         let space = PixelSize(width: image.width - 2 * margin, height: image.height - 2 * margin)
         return space.width > 0 && space.height > 0 ? space : nil
     }
 
-    /// Where a watermark lies on an image; nil when the margins leave no pixel.
+    /// A watermark's position on an image; nil if the margins leave no pixel.
     static func place(
         _ watermark: Watermark, _ mark: PixelSize, on image: PixelSize, margin: Int
     ) -> PixelRect? {
@@ -171,7 +170,7 @@ enum Geometry {
             height: size.height)
     }
 
-    /// The part of `image` that is visible when only part of `content` lies on the canvas, in whole pixels.
+    /// The visible part of `image`, in whole pixels, if only part of `content` lies on the canvas.
     static func visible(of image: PixelSize, in content: FractionalRect, on canvas: PixelSize) -> PixelRect {
         func part(_ start: Double, _ length: Double, side: Int, pixels count: Int) -> (start: Int, length: Int) {
             let scale = length / Double(count)
@@ -184,7 +183,7 @@ enum Geometry {
         return PixelRect(x: horizontal.start, y: vertical.start, width: horizontal.length, height: vertical.length)
     }
 
-    /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil when nothing is left.
+    /// The pixels of a crop: the rectangle grown to whole pixels and clipped to the image; nil if nothing is left.
     ///
     /// Source: SDWebImage 5.21.5, SDImageCroppingTransformer; the result is not padded to the requested size.
     static func crop(_ rect: FractionalRect, scale: Double, of image: PixelSize) -> PixelRect? {
@@ -196,7 +195,7 @@ enum Geometry {
         return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
     }
 
-    /// The canvas of a rotated image of whole points: its bounding box, or its own size.
+    /// The canvas of a rotated image in whole points: its bounding box, or its own size.
     static func rotationCanvas(
         width: Double, height: Double, angle: Double, fitSize: Bool, scale: Double
     ) -> PixelSize {
@@ -205,8 +204,8 @@ enum Geometry {
         return canvas(width: width * cosine + height * sine, height: width * sine + height * cosine, scale: scale)
     }
 
-    /// The number of right angles, 0…3 counter-clockwise; nil when an angle differs from one by more than a millionth
-    /// of a pixel at the far side.
+    /// The number of right angles, 0…3 counter-clockwise; nil if the angle differs from one by more than a millionth of
+    /// a pixel at the far side.
     static func rightAngles(_ angle: Double, of size: PixelSize) -> Int? {
         let turns = angle / (.pi / 2)
         let whole = turns.rounded()

@@ -1,22 +1,22 @@
 internal import ImageModel
 internal import Transcoder
 
-/// The outputs of a plan that are drawn, and those that are finished. What is to be drawn next, how long that takes and
-/// whose pixels are held follow from these, in the estimates of the plan as in the work.
+/// Which outputs of a plan are drawn and finished. Determines, for estimates and work alike, what to draw next, how
+/// long it takes and which pixels are kept.
 struct OutputProgress: Sendable {
-    /// Nil for one that cannot be made.
+    /// Nil if it cannot be made.
     private let outputs: [PlannedOutput?]
     private let costs: [OutputCost]
     private var drawn: Set<Int> = []
     private var finished: Set<Int> = []
 
-    /// Nothing is drawn.
+    /// The progress before anything is drawn.
     init(_ outputs: [Result<PlannedOutput, TranscodeError>], _ costs: [OutputCost]) {
         self.outputs = outputs.map { try? $0.get() }
         self.costs = costs
     }
 
-    /// The outputs to draw before another one can be encoded, each after the one that it starts from; itself last.
+    /// The outputs to draw before `number` can be encoded, each after the one that it starts from; `number` last.
     func drawings(for number: Int) -> [Int] {
         guard !drawn.contains(number) else { return [] }
         var numbers = [number]
@@ -30,29 +30,29 @@ struct OutputProgress: Sendable {
     /// Records that an output was written, or could not be.
     mutating func finish(_ number: Int) { finished.insert(number) }
 
-    /// The drawn outputs that are still to be encoded, or from which others start that are still to be drawn.
+    /// Drawn outputs that are still to be encoded, or from which undrawn outputs start.
     var held: Set<Int> { drawn.filter { !finished.contains($0) || isNeeded($0) } }
 
-    /// Whether an output that is still to be drawn begins with a border that is cut from the decoded image.
+    /// Whether an undrawn output begins with a trim of the decoded image.
     var needsTrimming: Bool { outputs.indices.contains { trims($0) && isAwaited($0) } }
 
-    /// Whether an output begins with a border that is cut from the decoded image.
+    /// Whether an output begins with a trim of the decoded image.
     func trims(_ number: Int) -> Bool { outputs[number]?.drawing.trimming != nil && start(of: number) == nil }
 
-    /// The time that is left for an output: for drawing it, unless that is done, with what it starts from, and for
-    /// encoding it once, for the slowest images.
+    /// The remaining time of an output, for the slowest images: drawing it and its starts, unless done, and encoding it
+    /// once.
     func time(for number: Int) -> Duration {
         .nanoseconds(Int64(drawingNanoseconds(for: number) + costs[number].slowestEncoding))
     }
 
-    /// The same for usual images, with every file that a search makes.
+    /// The same for usual images, with every file of a search.
     func usualNanoseconds(for number: Int) -> Double { drawingNanoseconds(for: number) + costs[number].encodings }
 
     private func drawingNanoseconds(for number: Int) -> Double {
         drawings(for: number).reduce(0) { $0 + costs[$1].drawing + (isTrimmed($1) ? 0 : costs[$1].trimming) }
     }
 
-    /// Whether an output has the border of one which is drawn.
+    /// Whether an output has the same border as a drawn one.
     private func isTrimmed(_ number: Int) -> Bool {
         guard trims(number), let output = outputs[number] else { return false }
         return drawn.contains { other in
@@ -61,7 +61,7 @@ struct OutputProgress: Sendable {
         }
     }
 
-    /// The output that another one starts from. One that has the bytes of another is not drawn.
+    /// The output that another one starts from. Outputs that reuse bytes are not drawn.
     private func start(of number: Int) -> Int? {
         guard case .output(let start)? = outputs[number]?.start, let output = outputs[start], output.sameBytesAs == nil
         else { return nil }
@@ -72,7 +72,7 @@ struct OutputProgress: Sendable {
         outputs.indices.contains { start(of: $0) == number && isAwaited($0) }
     }
 
-    /// Whether an output is still to be drawn, perhaps only because another one starts from it.
+    /// Whether an output is still to be drawn, possibly only because another one starts from it.
     private func isAwaited(_ number: Int) -> Bool {
         guard let output = outputs[number], output.sameBytesAs == nil, !drawn.contains(number) else { return false }
         return !finished.contains(number) || isNeeded(number)

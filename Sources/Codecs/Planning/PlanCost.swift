@@ -1,21 +1,21 @@
 internal import ImageModel
 internal import Transcoder
 
-/// The estimated cost of a plan, by which plans are compared, and work is refused that would pass a limit. The times of
-/// codecs and resampling are measured, see `ImageFormat.DecodeCost`; the costs of other steps are rough estimates.
+/// A plan's estimated cost, for comparing plans and refusing work over a limit. Times of codecs and resampling are
+/// measured, see `ImageFormat.DecodeCost`; other steps are rough estimates.
 struct PlanCost {
     let memoryBytes: Int
-    /// Decoding and resampling to the size held in memory, for the slowest files of the format.
+    /// Decoding and resampling to the decoded size, for the format's slowest files.
     let decodingTime: Duration
-    /// Of each output; nothing for one that cannot be made.
+    /// Zero for an output that cannot be made.
     let outputs: [OutputCost]
-    /// All of it, with every attempt at a limit on bytes.
+    /// The total, including every attempt at a byte limit.
     let processorTime: Duration
-    /// The outputs, next always the one that takes the least time, drawing included. Those with its bytes follow it.
+    /// Outputs, quickest first, including drawing. Outputs with the same bytes follow.
     let encodingOrder: [Int]
 
     /// - Parameters:
-    ///   - memory: what is held from decoding on.
+    ///   - memory: held from decoding on.
     ///   - decoding: nanoseconds.
     private init(
         memory: Int, decoding: Double, margin: Double, _ outputs: [Result<PlannedOutput, TranscodeError>],
@@ -40,7 +40,7 @@ struct PlanCost {
         self.outputs = costs
     }
 
-    /// The least time to decode a frame, however small it is.
+    /// Minimum time to decode a frame.
     private static let frameNanoseconds = 100_000.0
 
     /// The cost with libvips.
@@ -51,7 +51,7 @@ struct PlanCost {
         let stored = header.storedSize.area, made = outputs.compactMap { try? $0.get() }
         let decodings = made.contains { $0.start == .ownProfile } ? 2 : 1
         var memory = Int(header.decoderBytes * Double(stored))
-        // Frames that are composed are shrunk one by one: a canvas, its part before a frame, and the copies of a frame.
+        // Composed frames are shrunk one by one: a canvas, its part before a frame, and the copies of a frame.
         if frames > 1 { memory += stored * 4 * (header.format.frames == .composed ? 6 : frames) }
         memory += base.area * 4 * (header.orientation == 1 ? 1 : 2) * frames * decodings
         memory += made.watermarkBytes
@@ -68,7 +68,7 @@ struct PlanCost {
                 drawing: output.nanoseconds(of: output.steps[...]) * count,
                 encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count + perFrame)
         } bytes: { output in
-            // A trimmed image is a part of the decoded image, and not copied.
+            // A trimmed image is a view of the decoded image.
             OutputBytes(
                 pixels: output.drawing.size.area * 4 * (output.encoding.isAnimated ? frames : 1),
                 steps: output.drawing.largest * (output.steps.count > 1 ? 24 : 4), encoder: output.encoderBytes,
@@ -102,7 +102,7 @@ struct PlanCost {
             bytes.pixels = area * 8
             bytes.steps = output.drawing.largest * (output.stepsOnPixels.isEmpty ? 10 : 24)
             if output.drawing.trimming != nil {
-                // Full chroma, and red, green and blue.
+                // Full chroma, and RGB.
                 (bytes.untrimmed, bytes.untrimmedSource) = (base.area * 4, base.area * 8)
             }
             return bytes
@@ -110,20 +110,20 @@ struct PlanCost {
     }
 }
 
-/// The estimated processor time of one output, in nanoseconds.
+/// One output's estimated processor time, in nanoseconds.
 struct OutputCost: Sendable, Hashable {
-    /// Of cutting its border, which is done once for all outputs that have the same one.
+    /// Trimming, done once for all outputs with the same border.
     var trimming = 0.0
-    /// Of the steps from where it starts.
+    /// The steps from its start.
     var drawing = 0.0
-    /// Of one file in each of its formats, for the slowest images.
+    /// One file per format, for the slowest images.
     var slowestEncoding = 0.0
-    /// Of all files that are tried.
+    /// All tried files.
     var encodings = 0.0
 }
 
 extension SourceHeader {
-    /// Bytes that the decoder holds for each pixel.
+    /// The decoder's bytes per pixel.
     fileprivate var decoderBytes: Double {
         let cost = format.decoding
         return isInterlaced ? cost.interlacedBytes ?? cost.bytes : cost.bytes
@@ -138,23 +138,22 @@ extension SourceHeader {
 }
 
 extension PlannedOutput {
-    /// The cost of cutting the border, unless it starts from another output, in addition to the other steps and an
-    /// encoder.
+    /// The cost of trimming (unless it starts from another output), the other steps, and an encoder.
     fileprivate func cost(drawing: Double, encoding: Double) -> OutputCost {
-        // In proportion, as frames have a cost of their own.
+        // Proportionally, as frames have an additional cost.
         let attempts = searchNanoseconds / max(encoderNanoseconds, 0.001)
         return OutputCost(
             trimming: trimmingNanoseconds, drawing: drawing,
             slowestEncoding: encoding * self.encoding.margin, encodings: encoding * attempts)
     }
 
-    /// The time of cutting the border, for the decoded image as a whole.
+    /// The time of trimming, for the whole decoded image.
     private var trimmingNanoseconds: Double {
         guard case .trim? = steps.first else { return 0 }
         return drawing.steps[0].nanoseconds * Double(drawing.original.area)
     }
 
-    /// The time of steps, but for cutting the border.
+    /// The time of the steps except trimming.
     fileprivate func nanoseconds(of steps: ArraySlice<DrawStep>) -> Double {
         steps.reduce(0) { sum, step in
             if case .trim = step { return sum }
@@ -165,10 +164,10 @@ extension PlannedOutput {
         }
     }
 
-    /// For each pixel, each format written once.
+    /// Per pixel, each format written once.
     fileprivate var encoderNanoseconds: Double { encoding.all.reduce(0) { $0 + $1.nanoseconds } }
 
-    /// For each pixel, with every file that is tried.
+    /// Per pixel, with every tried file.
     fileprivate var searchNanoseconds: Double { encoding.all.reduce(0) { $0 + $1.searchNanoseconds } }
 
     /// Memory that the encoder takes.
@@ -184,20 +183,19 @@ extension [PlannedOutput] {
     }
 }
 
-/// The memory that one output takes, in bytes.
+/// One output's memory in bytes.
 struct OutputBytes {
-    /// Its pixels.
     var pixels = 0
-    /// The copies of its steps, until it is encoded.
+    /// Copies made by its steps, until it is encoded.
     var steps = 0
     var encoder = 0
     /// Whether its pixels may be kept for the digest.
     var isForDigest = false
-    /// The pixels from which borders are cut, and what it takes to make them. They are the same for all outputs.
+    /// The pixels to trim, and the memory to make them; the same for all outputs.
     var untrimmed = 0, untrimmedSource = 0
 }
 
-/// The most memory that is held at once while outputs are made one after another.
+/// Peak memory while outputs are made one after another.
 struct HeldBytes {
     private let outputs: [OutputBytes]
     private(set) var most = 0
@@ -207,7 +205,7 @@ struct HeldBytes {
 
     init(_ outputs: [OutputBytes]) { self.outputs = outputs }
 
-    /// Draws an output and those that it starts from, encodes it, and forgets what no other one needs.
+    /// Draws an output and its starts, encodes it, and releases what no other output needs.
     mutating func make(_ number: Int, _ progress: inout OutputProgress) {
         for next in progress.drawings(for: number) {
             let bytes = outputs[next]
@@ -224,7 +222,7 @@ struct HeldBytes {
         if !progress.needsTrimming { untrimmed = 0 }
     }
 
-    /// Notes what is held in addition to `bytes` more.
+    /// Records the held memory plus `bytes`.
     private mutating func hold(_ bytes: Int, _ progress: OutputProgress) {
         var held = progress.held
         if let digest { held.insert(digest) }

@@ -1,30 +1,27 @@
 internal import ImageModel
 internal import Transcoder
 
-/// One variant in a plan: the source of its pixels, the drawing steps, and the encoding.
+/// One variant in a plan: pixel source, drawing steps, encoding.
 struct PlannedOutput: Sendable, Hashable {
-    /// The source of the pixels.
     enum Start: Sendable, Hashable {
         /// The decoded image.
         case base
-        /// The image decoded a second time, with the colours of its own profile.
+        /// The image decoded a second time, in the colours of its own profile.
         case ownProfile
         /// The pixels of another variant.
         case output(Int)
     }
 
-    /// The variant's drawing.
     let drawing: Drawing
     private(set) var start: Start
-    /// The steps from the start; empty when another variant has the same pixels.
+    /// Steps from the start; empty if another variant has the same pixels.
     private(set) var steps: [DrawStep]
     let encoding: Encoding
-    /// The chroma of its planes: what it is written with, or full where an output that starts from it needs that.
+    /// Chroma of its planes: as written, or full if an output that starts from it needs that.
     private(set) var chroma = PlanarImage.Chroma.full
-    /// The bytes of its planes: those that it is written with, or the full range where another output has the same
-    /// pixels and is written with that.
+    /// Range of its planes: as written, or full if an output with the same pixels is written in full range.
     private(set) var range = PlanarImage.Range.full
-    /// The variant that has the same bytes.
+    /// The variant with the same bytes.
     private(set) var sameBytesAs: Int?
 
     private init(_ drawing: Drawing, _ encoding: Encoding) {
@@ -44,7 +41,7 @@ struct PlannedOutput: Sendable, Hashable {
         var outputs = zip(variants, drawings).map { variant, drawing in
             drawing.map { PlannedOutput($0, Encoding(variant, $0, of: header, writable: writable)) }
         }
-        // The larger first, so that smaller ones can be drawn from them; equal ones in the order given.
+        // Larger first, so that smaller ones can be drawn from them; equal ones in the given order.
         let areas = outputs.map { (try? $0.get())?.drawing.size.area }
         let order = outputs.indices.filter { areas[$0] != nil }.sorted { one, other in
             (areas[one] ?? 0, other) > (areas[other] ?? 0, one)
@@ -57,7 +54,7 @@ struct PlannedOutput: Sendable, Hashable {
             }
             outputs[index] = .success(output)
         }
-        // Each start is larger than what is drawn from it: before the first with halved chroma none must be full.
+        // Each start is larger than the outputs drawn from it: before the first with halved chroma none may be full.
         for output in outputs.compactMap({ try? $0.get() }) {
             var start = output.start
             while case .output(let number) = start, case .success(var source) = outputs[number],
@@ -78,7 +75,7 @@ struct PlannedOutput: Sendable, Hashable {
         return (outputs, order)
     }
 
-    /// Reuses bytes or pixels of a larger variant when the result is the same, or the difference is not visible.
+    /// Reuses bytes or pixels of a larger variant if the result is the same or the difference invisible.
     private mutating func reuse(_ other: PlannedOutput, number: Int) {
         guard sameBytesAs == nil else { return }
         let hasSameSteps = drawing.steps == other.drawing.steps && drawing.trimming == other.drawing.trimming
@@ -90,8 +87,8 @@ struct PlannedOutput: Sendable, Hashable {
             if !steps.isEmpty { (start, steps) = (.output(number), []) }
             return
         }
-        // At five eighths of the size or less the second resampling is not visible;
-        // Benchmarks/Results/planes.md has the measurements.
+        // At five eighths of the size or less the second resampling is invisible; Benchmarks/Results/planes.md has the
+        // measurements.
         guard !steps.isEmpty, other.drawing.isPlainScale, let first = drawing.firstScale,
             case .scale = drawing.steps.first,
             first.width * 8 <= other.drawing.size.width * 5, first.height * 8 <= other.drawing.size.height * 5
@@ -99,8 +96,8 @@ struct PlannedOutput: Sendable, Hashable {
         (start, steps) = (.output(number), drawing.steps)
     }
 
-    /// Whether it is written from planes where they show what is drawn: opaque, in a format that is written from planes,
-    /// with loss, without the original's metadata.
+    /// True if the output can be encoded directly from planes: opaque, lossy, a format with a plane encoder, no copied
+    /// metadata.
     var fitsPlanes: Bool {
         PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && encoding.background == nil
             && !encoding.isAnimated && !encoding.isLossless && encoding.ssim == nil && encoding.others.isEmpty
@@ -108,21 +105,21 @@ struct PlannedOutput: Sendable, Hashable {
             && !encoding.keepCopyright
     }
 
-    /// The steps that planes do not give.
+    /// The steps that planes cannot do.
     var stepsOnPixels: ArraySlice<DrawStep> {
         var rest: ArraySlice<DrawStep> = []
         _ = PlaneView(drawing.steps, of: drawing.original, rest: &rest)
         return rest
     }
 
-    /// Whether the whole of it is made by planes.
+    /// Whether it is made entirely from planes.
     var isPlanar: Bool { fitsPlanes && stepsOnPixels.isEmpty }
 
     /// The chroma that its own file needs. libvips gets pixels, which have full chroma.
     private var writtenChroma: PlanarImage.Chroma { isPlanar ? encoding.chroma : .full }
 
-    /// Whether an image of `size` must have full chroma for this output to be drawn from it. Halved chroma suffices where
-    /// it has as many samples as the output has pixels, with the output's headroom.
+    /// Whether an image of `size` must have full chroma for drawing this output. Halved chroma suffices if it has as
+    /// many samples as the output has pixels, including the output's headroom.
     func needsFullChroma(of size: PixelSize) -> Bool {
         let needed = drawing.neededSize, factor = 2 * chromaHeadroom
         return writtenChroma == .full
@@ -130,8 +127,8 @@ struct PlannedOutput: Sendable, Hashable {
                 || Double(needed.height) * factor > Double(size.height))
     }
 
-    /// How much larger than needed halved chroma is held where planes shrink it further: chroma resampled twice is
-    /// softer, which encoders hide the more, the lower the quality is.
+    /// Headroom of halved chroma that planes shrink further: chroma resampled twice is softer, which encoders hide more
+    /// at lower qualities.
     private var chromaHeadroom: Double {
         encoding.all.map { encoding in
             guard !encoding.isLossless, let quality = encoding.quality else { return 2 }
@@ -139,8 +136,8 @@ struct PlannedOutput: Sendable, Hashable {
         }.max() ?? 2
     }
 
-    /// How much larger than needed libjpeg must leave an image that it shrinks by `factor`: what it leaves is softer than
-    /// what Lanczos makes of every pixel, most at 4 and 8, and encoders hide that only at low qualities.
+    /// Headroom for libjpeg's shrinking by `factor`: its result is softer than Lanczos on every pixel, most at 4 and 8,
+    /// and encoders hide that only at low qualities.
     func headroom(shrunkBy factor: Int) -> Double {
         encoding.all.map { encoding in
             guard !encoding.isLossless, let quality = encoding.quality, factor < 4 || quality < 60 else { return 2 }
@@ -150,10 +147,10 @@ struct PlannedOutput: Sendable, Hashable {
 }
 
 extension Variant {
-    /// The drawing of the variant; nil when it is a copy of the original's bytes.
+    /// The variant to draw; nil if it is a copy of the original's bytes.
     ///
     /// Source: SDWebImage 5.21.5, `callTransformProcessForOperation:` of `SDWebImageManager`, and `storeImage:` of
-    /// `SDImageCache`. A `format` is Larder's own: what it names is drawn.
+    /// `SDImageCache`. A `format`, Larder's addition, is always drawn.
     func drawn(of header: SourceHeader, _ options: TranscodeRequest.Options) -> Variant? {
         if header.format.isVector {
             // An image decoded at a thumbnail size consists of pixels.
@@ -162,7 +159,7 @@ extension Variant {
         }
         guard header.isAnimated, animation == nil, trim == nil, !options.contains(.firstFrameOnly) else { return self }
         if options.contains(.transformsAnimated) && (thumbnail == nil || !transforms.isEmpty) { return self }
-        // A thumbnail has no bytes of its own and is encoded again, except as an object that carries the animation's.
+        // A thumbnail is encoded again, except as an object that carries the animation's bytes.
         guard thumbnail != nil, !options.contains(.keepsAnimation) else { return nil }
         if automatic != nil { return self }
         if let output = format?.output, !output.holdsFrames || output.isStillByName { return self }

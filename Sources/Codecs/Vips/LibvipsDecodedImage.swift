@@ -3,7 +3,7 @@ internal import Transcoder
 
 /// An image decoded by libvips, and the drawn outputs from which others start.
 final class LibvipsDecodedImage: DecodedImage {
-    /// One pass of decoding: the frames, and the metadata that an output may keep.
+    /// One decoding pass: the frames, and the metadata that an output may keep.
     private struct Pass {
         var frames: [SharedImage] = []
         var kept = KeptMetadata()
@@ -14,10 +14,10 @@ final class LibvipsDecodedImage: DecodedImage {
     private let watermarks: WatermarkImages
     private let header: SourceHeader
     private let base: Pass
-    /// With the colours of the original's own profile; nil when no variant keeps it.
+    /// In the colours of the original's profile; nil if no variant keeps it.
     private let ownProfile: Pass?
     private var drawn: [Int: [SharedImage]] = [:]
-    /// The smallest output that shows the whole original and is large enough for a digest; nil when there is none.
+    /// The smallest output that shows the whole original and is large enough for a digest; nil if there is none.
     private let digestSource: Int?
 
     init(
@@ -29,14 +29,14 @@ final class LibvipsDecodedImage: DecodedImage {
         base = try Self.decode(plan, source, keepsProfile: false)
         let needsOwnProfile = plan.outputs.contains { (try? $0.get())?.start == .ownProfile }
         ownProfile = needsOwnProfile ? try Self.decode(plan, source, keepsProfile: true) : nil
-        // The order is by size, the largest first.
+        // Ordered by size, largest first.
         digestSource = plan.order.last { number in
             guard case .success(let output) = plan.outputs[number] else { return false }
             return output.showsWholeImage && output.sameBytesAs == nil && !output.encoding.keepICC
         }
     }
 
-    /// - Parameter keepsProfile: the colours stay in the image's own profile; else they become sRGB.
+    /// - Parameter keepsProfile: keeps the colours in the image's profile; else converts to sRGB.
     private static func decode(
         _ plan: DecodePlan, _ source: borrowing SourceImage, keepsProfile: Bool
     ) throws(CodecFailure) -> Pass {
@@ -53,12 +53,12 @@ final class LibvipsDecodedImage: DecodedImage {
                     pass.frames.append(SharedImage(try prepared(shown, plan, header, keepsProfile: keepsProfile)))
                 }
             } catch {
-                // As browsers, with the frames before one whose pixels are broken.
+                // As browsers do: keep the frames before a broken one.
                 guard !pass.frames.isEmpty else { throw error }
             }
             return pass
         }
-        // Without an alpha of its own the GIF has one where its frames leave pixels undrawn.
+        // A GIF without its own alpha gets one if its frames leave pixels undrawn.
         var coverage =
             header.format == .gif && header.hasAlpha && !image.hasAlpha
             ? GIFCoverage(bytes, canvas: header.storedSize) : nil
@@ -89,7 +89,7 @@ final class LibvipsDecodedImage: DecodedImage {
     private static func prepared(
         _ frame: borrowing LibvipsImage, _ plan: DecodePlan, _ header: SourceHeader, keepsProfile: Bool
     ) throws(CodecFailure) -> LibvipsImage {
-        // CMYK must be converted before it is resampled; everything else is converted once it is small.
+        // CMYK must be converted before resampling; everything else is converted once it is small.
         var image = frame.isCMYK ? try frame.inSRGB() : try frame.copy()
         if image.size != plan.base { image = try image.scaled(to: plan.base) }
         image = keepsProfile ? try image.asByteRGB() : try image.inSRGB()
@@ -100,7 +100,7 @@ final class LibvipsDecodedImage: DecodedImage {
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
         let pass = output.encoding.keepICC ? ownProfile ?? base : base
         var (sources, steps) = (pass.frames, output.drawing.steps[...])
-        // When the other output failed, this one is drawn with all steps.
+        // If the other output failed, draw this one with all steps.
         if case .output(let other) = output.start, let made = drawn[other] {
             (sources, steps) = (made, output.steps[...])
         }
@@ -119,7 +119,7 @@ final class LibvipsDecodedImage: DecodedImage {
         return LibvipsDrawnImage(header: header, images: frames, kept: kept)
     }
 
-    /// A part without a border is one of the decoded image's and takes no memory.
+    /// A trimmed part is a view of the decoded image and takes no memory.
     func forget(allBut progress: OutputProgress) {
         let held = progress.held
         drawn = drawn.filter { held.contains($0.key) || $0.key == digestSource }
@@ -132,11 +132,11 @@ final class LibvipsDecodedImage: DecodedImage {
 }
 
 extension LibvipsImage {
-    /// A frame of an output after its steps, the first of which may not be a trim.
+    /// A frame of an output after its steps, the first of which must not be a trim.
     ///
     /// - Parameters:
-    ///   - steps: a part that is found in this frame becomes a crop, so that further frames show the same part.
-    ///   - isReadAgain: by another variant; then its pixels are computed once.
+    ///   - steps: a smart crop found in this frame becomes a plain crop, so that further frames show the same part.
+    ///   - isReadAgain: by another variant; its pixels are then computed once.
     func drawn(
         _ steps: inout ArraySlice<DrawStep>, for output: PlannedOutput, _ watermarks: WatermarkImages,
         isReadAgain: Bool
@@ -150,12 +150,12 @@ extension LibvipsImage {
             image = try image.drawn(steps[index], watermarks)
         }
         if !output.drawing.hasAlpha { image = try image.opaque() }
-        // An encoding at another quality reads it again too.
+        // Encoding at another quality reads it again too.
         return isReadAgain || output.encoding.isSearched ? try image.inMemory() : image
     }
 }
 
-/// One image for each frame of an output.
+/// One image per frame of an output.
 struct LibvipsDrawnImage: DrawnImage {
     let header: SourceHeader
     let images: [SharedImage]
@@ -185,7 +185,7 @@ struct LibvipsDrawnImage: DrawnImage {
 }
 
 extension DecodePlan {
-    /// Whether another output starts from the pixels of this one.
+    /// Whether another output starts from its pixels.
     func isStart(_ number: Int) -> Bool { outputs.contains { (try? $0.get())?.start == .output(number) } }
 }
 

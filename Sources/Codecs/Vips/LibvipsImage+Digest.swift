@@ -3,13 +3,13 @@ internal import ImageModel
 internal import Transcoder
 
 extension LibvipsImage {
-    /// An image of more pixels is shrunk first.
+    /// Larger images are shrunk first.
     private static let maxDigestPixels = 300_000
 
     /// A digest of the image, which is in memory.
     func digest(_ header: SourceHeader) throws(CodecFailure) -> ImageDigest {
         let box = Variant.Thumbnail(width: 256, height: 256)
-        // An image that is already in memory is not copied.
+        // Do not copy an image that is already in memory.
         let image =
             size.area > Self.maxDigestPixels
             ? try drawn(.scale(Geometry.fitted(size, into: box) ?? size)).inMemory() : try inMemory()
@@ -17,21 +17,21 @@ extension LibvipsImage {
             throw CodecFailure.otherPixels
         }
         let pixels = BytePixels(start: start, bands: image.bands, size: image.size)
-        // The image may be stretched, the digest has the shape of the original.
+        // The image may be stretched, but the digest has the original's shape.
         return try ImageDigest(
             hasAlpha: header.hasAlpha, frames: header.frames, size: header.uprightSize, pixels: pixels.means)
     }
 }
 
-/// Pixels in libvips' memory, with or without alpha. A view, which must not outlive them.
+/// Pixels in libvips' memory, with or without alpha. A view that must not outlive them.
 private struct BytePixels {
     let start: UnsafePointer<UInt8>
     /// 3 or 4.
     let bands: Int
     let size: PixelSize
 
-    /// The means of the boxes into which the image is divided, each colour weighted by its alpha. A resampling by
-    /// libvips would take longer to set up than to run.
+    /// Means of the boxes into which the image is divided, weighted by alpha. libvips' resampling would take longer to
+    /// set up than to run.
     func means(_ boxes: PixelSize) -> DigestPixels {
         func range(_ index: Int, of count: Int, _ length: Int) -> Range<Int> {
             index * length / count..<max((index + 1) * length / count, index * length / count + 1)

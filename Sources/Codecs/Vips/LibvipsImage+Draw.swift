@@ -3,7 +3,7 @@ private import Glibc
 internal import ImageModel
 
 extension LibvipsImage {
-    /// Resampled to exactly `size`, on premultiplied pixels when there is alpha.
+    /// Resampled to exactly `size`, premultiplied if there is alpha.
     func scaled(to size: PixelSize) throws(CodecFailure) -> LibvipsImage {
         let horizontal = Double(size.width) / Double(self.size.width)
         let vertical = Double(size.height) / Double(self.size.height)
@@ -28,19 +28,19 @@ extension LibvipsImage {
         return try LibvipsImage { larder_round(straight.pointer, $0) }
     }
 
-    /// 8-bit sRGB, three bands or four: by the embedded profile when that is not sRGB itself.
+    /// 8-bit sRGB with three or four bands, converted by an embedded profile other than sRGB.
     ///
-    /// CMYK without a profile is converted by libvips' built-in one.
+    /// CMYK without a profile uses libvips' built-in one.
     func inSRGB() throws(CodecFailure) -> LibvipsImage {
         if isCMYK { return try convertedByProfile(fallback: "cmyk") }
         if profileToApply != nil {
-            // With a broken profile the numbers are taken for sRGB.
+            // With a broken profile, treat the numbers as sRGB.
             if let converted = try? colorsConvertedByProfile() { return try converted.asByteRGB() }
         }
         return try asByteRGB()
     }
 
-    /// The colours are converted alone: libvips 8.14.1 clips a 16-bit alpha to 255 instead of scaling it.
+    /// Converts only the colours: libvips 8.14.1 clips a 16-bit alpha to 255 instead of scaling it.
     private func colorsConvertedByProfile() throws(CodecFailure) -> LibvipsImage {
         guard hasAlpha else { return try convertedByProfile(fallback: "srgb") }
         let colors = try LibvipsImage { larder_without_alpha(pointer, $0) }
@@ -55,14 +55,14 @@ extension LibvipsImage {
         return try LibvipsImage { larder_icc_to_srgb(pointer, $0, fallback, isPerceptual ? 1 : 0) }
     }
 
-    /// The embedded profile; nil when there is none, or one that is sRGB or does not fit the number of bands.
+    /// The embedded profile; nil if there is none, it is sRGB, or it does not fit the number of bands.
     var profileToApply: [UInt8]? {
         guard let profile = bytes("icc-profile-data"), !ICCProfile.isSRGB(profile) else { return nil }
         let colours = hasAlpha ? bands - 1 : bands
         return ICCProfile.space(profile) == (colours >= 3 ? "RGB " : "GRAY") ? profile : nil
     }
 
-    /// 8 bits, three bands or four; ignores the profile.
+    /// 8 bits, three or four bands; ignores the profile.
     func asByteRGB() throws(CodecFailure) -> LibvipsImage {
         if isByteRGB && bands <= 4 { return try copy() }
         let converted = try LibvipsImage { larder_to_srgb(pointer, $0) }
@@ -70,7 +70,7 @@ extension LibvipsImage {
         return bytes.bands <= 4 ? bytes : try LibvipsImage { larder_first_bands(bytes.pointer, $0, 4) }
     }
 
-    /// Upright, from one of EXIF's eight orientations; needs pixels in memory.
+    /// Upright, from an EXIF orientation; needs pixels in memory.
     func upright(from orientation: Int) throws(CodecFailure) -> LibvipsImage {
         let marked = try copy()
         vips_image_set_int(marked.pointer, "orientation", Int32(orientation))
@@ -79,7 +79,7 @@ extension LibvipsImage {
 
     /// Applies one step of a drawing.
     ///
-    /// - Parameter watermarks: the images of its watermarks; nil for a step without one.
+    /// - Parameter watermarks: its watermarks' images; nil for a step without one.
     func drawn(_ step: DrawStep, _ watermarks: WatermarkImages? = nil) throws(CodecFailure) -> LibvipsImage {
         switch step {
         case .trim(let trim): return try trimmed(trim)
@@ -115,12 +115,12 @@ extension LibvipsImage {
         }
     }
 
-    /// The part of a size that is most interesting, of an image in memory.
+    /// The most interesting part of a given size, for an image in memory.
     func part(_ size: PixelSize, _ interest: Gravity.Interest) throws(CodecFailure) -> PixelRect {
         let found = try LibvipsImage {
             larder_smart_crop(pointer, $0, Int32(size.width), Int32(size.height), interest == .entropy ? 1 : 0)
         }
-        // libvips gives the place of the whole image from the part.
+        // libvips returns the position of the whole image relative to the part.
         return PixelRect(
             x: -Int(vips_image_get_xoffset(found.pointer)), y: -Int(vips_image_get_yoffset(found.pointer)),
             width: size.width, height: size.height)
@@ -130,7 +130,7 @@ extension LibvipsImage {
         try LibvipsImage { larder_with_alpha(pointer, $0) }
     }
 
-    /// With an alpha of a byte for each pixel, row by row; for an image without one.
+    /// Adds one alpha byte per pixel, row by row, to an image without alpha.
     func withAlpha(_ alpha: [UInt8]) throws(CodecFailure) -> LibvipsImage {
         let size = size
         let band = try LibvipsImage { out in
@@ -162,7 +162,7 @@ extension LibvipsImage {
     private func rotated(_ radians: Double, onto canvas: PixelSize) throws(CodecFailure) -> LibvipsImage {
         let memory = try withAlpha().inMemory()
         let premultiplied = try LibvipsImage { larder_premultiply(memory.pointer, $0) }
-        // With a margin the edges are interpolated towards transparency.
+        // With a margin, edges are interpolated towards transparency.
         let (margin, size) = (2, size)
         let padded = try premultiplied.embedded(
             margin, margin, PixelSize(width: size.width + 2 * margin, height: size.height + 2 * margin))
@@ -177,7 +177,7 @@ extension LibvipsImage {
         let rounded = try LibvipsImage {
             larder_affine(padded.pointer, $0, matrix, x, y, Int32(canvas.width), Int32(canvas.height))
         }.roundedStraight()
-        // A resize reads overlapping strips of it, and would rotate the pixels of each again.
+        // In memory: a resize reads overlapping strips and would rotate their pixels again.
         return try LibvipsImage { larder_cast_byte(rounded.pointer, $0) }.inMemory()
     }
 
@@ -195,18 +195,17 @@ extension LibvipsImage {
         return memory
     }
 
-    /// Without the alpha channel that a step added, when the plan says that the result is opaque.
+    /// Without the alpha that a step added, if the plan says that the result is opaque.
     func opaque() throws(CodecFailure) -> LibvipsImage {
         hasAlpha ? try LibvipsImage { larder_without_alpha(pointer, $0) } : try copy()
     }
 
-    /// With more contrast of lightness at edges; the alpha stays as it is.
+    /// Raises the contrast of lightness at edges; alpha is unchanged.
     ///
-    /// libvips compares a pixel with those around it, whatever their alpha. What is transparent is black, so that an
-    /// outline would become lighter: it gets the colours around it first, and what sharpening changes in these is added
-    /// to its own.
+    /// libvips compares a pixel with its neighbours regardless of alpha. Transparent pixels are black and would lighten
+    /// an outline, so they first get the surrounding colours, and sharpening's changes to these are added to their own.
     func sharpened(_ sigma: Double, _ amount: Double) throws(CodecFailure) -> LibvipsImage {
-        // In memory, because a resize reads overlapping strips of it, and would sharpen each again.
+        // In memory: a resize reads overlapping strips and would sharpen each again.
         guard hasAlpha else { return try LibvipsImage { larder_sharpen(pointer, $0, sigma, amount) }.inMemory() }
         let memory = try inMemory()
         let around = try memory.blurred(sigma).inMemory()
@@ -226,7 +225,7 @@ extension LibvipsImage {
         }
     }
 
-    /// Blurred by a Gaussian that reaches as far as sharpening does, on premultiplied pixels.
+    /// Blurred by a Gaussian with the reach of sharpening, on premultiplied pixels.
     private func blurred(_ sigma: Double) throws(CodecFailure) -> LibvipsImage {
         let premultiplied = try LibvipsImage { larder_premultiply(pointer, $0) }
         let rounded = try LibvipsImage { larder_gaussian_blur(premultiplied.pointer, $0, sigma) }.roundedStraight()

@@ -6,7 +6,7 @@ internal import Transcoder
 
 /// The metadata that an output keeps of its original: none by default.
 struct KeptMetadata: Sendable {
-    /// The values of EXIF's fields by libvips' names.
+    /// EXIF values by libvips' field names.
     var exif: [String: String] = [:]
     var profile: [UInt8]?
 
@@ -14,7 +14,7 @@ struct KeptMetadata: Sendable {
 }
 
 extension KeptMetadata {
-    /// The fields of copyright of an image.
+    /// An image's copyright fields.
     init(copyrightOf image: borrowing LibvipsImage) {
         for name in ["exif-ifd0-Copyright", "exif-ifd0-Artist"] {
             exif[name] = image.text(name).map(EXIFText.value)
@@ -27,7 +27,7 @@ extension LibvipsImage {
     ///
     /// - Parameters:
     ///   - quality: 0…100; formats without a quality ignore it. Nil is the format's default.
-    ///   - settings: the format's encoder settings; nil for its usual ones.
+    ///   - settings: the encoder's settings; nil for the defaults.
     ///   - background: the colour under transparency in a format without it; nil is white.
     func encoded(
         _ format: ImageFormat, quality: Int?, settings: EncoderOptions? = nil, background: Color? = nil,
@@ -59,7 +59,7 @@ extension LibvipsImage {
         return EncodedFile(start, count: length, g_free)
     }
 
-    /// Red, green, blue and straight alpha of each pixel, row by row.
+    /// Red, green, blue, straight alpha, row by row.
     func rawRGBA() throws(CodecFailure) -> EncodedFile {
         let pixels = try redrawn { _ in }
         var start: UnsafeMutableRawPointer?
@@ -71,7 +71,7 @@ extension LibvipsImage {
         return EncodedFile(start, count: length, g_free)
     }
 
-    /// On a colour, which is composited on white when it is not opaque; nil is white.
+    /// Flattened onto a colour, itself composited on white if translucent; nil is white.
     private func flattened(onto background: Color?) throws(CodecFailure) -> LibvipsImage {
         let color = background.map { color in
             [color.red, color.green, color.blue].map { ($0 * color.alpha + 1 - color.alpha) * 255 }
@@ -79,9 +79,9 @@ extension LibvipsImage {
         return try LibvipsImage { larder_flatten(pointer, $0, color ?? [255, 255, 255]) }
     }
 
-    /// A copy without any field that can be removed: EXIF, XMP, IPTC, profiles, comments. Animations keep their timing.
+    /// A copy without any removable field: EXIF, XMP, IPTC, profiles, comments. Animations keep their timing.
     ///
-    /// Necessary because `webpsave` of libvips 8.14.1 ignores `strip`.
+    /// Needed because `webpsave` of libvips 8.14.1 ignores `strip`.
     private func withoutMetadata() throws(CodecFailure) -> LibvipsImage {
         let copy = try copy()
         for name in copy.fieldNames where !Self.animationFields.contains(name) { vips_image_remove(copy.pointer, name) }
@@ -129,10 +129,10 @@ final class SharedImage {
     init(_ image: consuming LibvipsImage) { self.image = image }
 }
 
-/// Binds codecs that start threads of their own to one processor. x265 and aom start threads, and libvips 8.14.1 has no
-/// option to prevent it.
+/// Binds codecs that start threads to one processor. x265 and aom start threads, and libvips 8.14.1 has no option
+/// against it.
 enum CPUAffinity {
-    /// Runs `body` with this thread, and all that it starts, on one processor.
+    /// Runs `body` with this thread, and all threads that it starts, on one processor.
     static func onOneProcessor<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         var before = larder_processors()
         let isPinned = larder_pin_processor(&before) == 0
@@ -141,13 +141,13 @@ enum CPUAffinity {
     }
 }
 
-/// Texts of EXIF's fields as libvips 8.14 writes them: `VALUE (SHOWN, ASCII, 5 components, 5 bytes)`.
+/// EXIF texts as libvips 8.14 writes them: `VALUE (SHOWN, ASCII, 5 components, 5 bytes)`.
 enum EXIFText {
-    /// The value without what libvips adds. What it shows of a copyright has parentheses of its own.
+    /// The value without libvips' additions. The copyright it shows may itself contain parentheses.
     static func value(_ text: String) -> String {
         let bytes = Array(text.utf8), mark = Array(" (".utf8)
         let places = bytes.indices.filter { bytes[$0...].starts(with: mark) }
-        // A value has one component for each byte and usually one for the zero byte at its end.
+        // A value has one component per byte and usually one for its final zero byte.
         let count = text.ranges(of: ", ASCII, ").last.flatMap {
             Int(text[$0.upperBound...].prefix { $0.isWholeNumber })
         }
@@ -155,7 +155,7 @@ enum EXIFText {
         return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
     }
 
-    /// The text for a value: libvips drops what follows the last opening parenthesis.
+    /// The text for a value: libvips drops everything after the last opening parenthesis.
     static func field(_ value: String) -> String {
         let count = value.utf8.count + 1
         return "\(value) (, ASCII, \(count) components, \(count) bytes)"

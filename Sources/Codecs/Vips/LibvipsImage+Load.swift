@@ -3,11 +3,11 @@ internal import ImageModel
 internal import Transcoder
 
 extension LibvipsImage {
-    /// Opens an image of a known format; no pixel is read yet. `bytes` must outlive the image.
+    /// Opens an image of a known format without reading pixels. `bytes` must outlive the image.
     ///
     /// - Parameters:
-    ///   - shrink: libjpeg's shrink factor while it decodes, 1, 2, 4 or 8; other formats ignore it.
-    ///   - frames: how many frames of a GIF or WebP, one below another; -1 for all.
+    ///   - shrink: libjpeg's shrink factor, 1, 2, 4 or 8; other formats ignore it.
+    ///   - frames: frames of a GIF or WebP, one below another; -1 for all.
     /// - Throws: `CodecFailure`, also for a format without a loader.
     init(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer, shrink: Int = 1, frames: Int = 1) throws(CodecFailure)
     {
@@ -25,7 +25,7 @@ extension LibvipsImage {
         self = try loaded.described(source)
     }
 
-    /// Opens a file that this process has written, also of a format whose parser is blocked for other files.
+    /// Opens a file that this process has written, even if the format's parser is blocked for other files.
     init(written format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(CodecFailure) {
         let codec = VipsCodec.all[format]
         let isBlocked = codec?.blockedParser != nil && !VipsLibrary.allows(codec?.loader)
@@ -38,7 +38,7 @@ extension LibvipsImage {
         try self.init(format, bytes)
     }
 
-    /// With straight alpha, and with the profile that a description amounts to unless that is sRGB.
+    /// With straight alpha, and with the description's profile unless that is sRGB.
     private func described(_ source: ColorDescription.Source) throws(CodecFailure) -> LibvipsImage {
         let straight = source.isPremultiplied && hasAlpha
         let image = straight ? try roundedStraight().asFormat(of: self) : try copy()
@@ -51,9 +51,9 @@ extension LibvipsImage {
         return image
     }
 
-    /// The header of the opened image, but for what is said of planes.
+    /// The opened image's header, without planes.
     ///
-    /// - Throws: `CodecFailure` for an animated PNG that is cut or whose frames are not sound.
+    /// - Throws: `CodecFailure` for an animated PNG that is truncated or has invalid frames.
     func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(CodecFailure) -> SourceHeader {
         var header = SourceHeader(
             format: format, width: size.width, height: size.height, orientation: orientation(format),
@@ -72,7 +72,7 @@ extension LibvipsImage {
             header.frameMilliseconds = FrameTiming.milliseconds(animation.frames.map(\.seconds))
             header.hasAlpha = hasAlpha || animation.clearsCanvas
         }
-        // Only frames of the size of the still, which the plan is made for.
+        // Only frames of the still's size, for which the plan is made.
         if format == .avif, let sequence = AVIFSequence(bytes), sequence.size == size {
             header.frames = sequence.seconds.count
             header.frameMilliseconds = FrameTiming.milliseconds(sequence.seconds)
@@ -96,7 +96,7 @@ extension LibvipsImage {
 
 /// The duration of frames and the loop count of an animation.
 enum FrameTiming {
-    /// The duration of a frame in seconds; 0.1 when the file has none or less than 11 ms. Source: SDWebImage 5.21.5,
+    /// A frame's duration in seconds; 0.1 if the file has none or less than 11 ms. Source: SDWebImage 5.21.5,
     /// SDImageIOAnimatedCoder.
     static func duration(_ raw: Double?) -> Double {
         guard let raw, raw >= 0.011 else { return 0.1 }
@@ -108,28 +108,28 @@ enum FrameTiming {
         milliseconds((0..<frames).map { $0 < raw.count ? Double(raw[$0]) / 1000 : nil })
     }
 
-    /// Milliseconds of every frame, from its seconds in the file.
+    /// Milliseconds of every frame, from seconds.
     static func milliseconds(_ seconds: [Double?]) -> [Int] { seconds.map { Int((duration($0) * 1000).rounded()) } }
 
-    /// The count in the file, from the one that libvips gives.
+    /// The file's loop count, from libvips' value.
     static func loopCount(_ raw: Int, addsFirstPlay: Bool) -> Int {
         addsFirstPlay && raw > 1 ? raw - 1 : max(0, raw)
     }
 
-    /// The count to give to libvips for a count in the file.
+    /// The value for libvips, from a file's loop count.
     ///
-    /// - Parameter hasBlock: whether the count comes from a block in a GIF. Else an animation that plays once becomes a
-    ///   GIF without the block: browsers play one with the count 1 twice.
+    /// - Parameter hasBlock: whether the count comes from a GIF's loop block. Otherwise an animation that plays once
+    ///   becomes a GIF without the block, because browsers play a count of 1 twice.
     static func raw(loopCount: Int, addsFirstPlay: Bool, hasBlock: Bool) -> Int {
         guard addsFirstPlay, loopCount > 0 else { return loopCount }
         return loopCount == 1 && !hasBlock ? 1 : loopCount + 1
     }
 }
 
-/// The orientation in XMP, used when EXIF has none. Some programs write only this one, and Apple's codecs, which
+/// The orientation in XMP, used if EXIF has none. Some programs write only this one, and Apple's codecs, which
 /// SDWebImage uses, apply it.
 enum XMPOrientation {
-    /// 1…8; nil when there is none. Searches for the property in its two forms and does not parse RDF.
+    /// 1…8; nil if there is none. Searches for the property's two forms without parsing RDF.
     static func read(_ xmp: [UInt8]) -> Int? {
         let name = Array("tiff:Orientation".utf8)
         guard xmp.count > name.count + 2 else { return nil }

@@ -2,10 +2,9 @@ private import CVips
 internal import ImageModel
 internal import Transcoder
 
-/// libvips reads and writes one image of a PNG: the frames of an animated one are read and written as files of their
-/// own.
+/// libvips handles one image of a PNG: an animation's frames are read and written as separate files.
 extension LibvipsImage {
-    /// Calls `body` with each of the first frames of an animated PNG as it is shown, with the file's profile.
+    /// Calls `body` with each of the first frames of an animated PNG as displayed, with the file's profile.
     func forEachFrame(
         _ frames: some Sequence<PNGAnimation.Frame>, of animation: PNGAnimation, in bytes: UnsafeRawBufferPointer,
         _ body: (borrowing LibvipsImage) throws(CodecFailure) -> Void
@@ -42,8 +41,7 @@ extension LibvipsImage {
         }
     }
 
-    /// Frames of one size as an animated PNG. Each but the first has only the rectangle that differs from the one
-    /// before.
+    /// Frames of one size as an animated PNG. Each frame after the first has only the rectangle that changed.
     static func animatedPNG(
         _ frames: [SharedImage], _ header: SourceHeader, settings: EncoderOptions?, keeping kept: KeptMetadata
     ) throws(CodecFailure) -> EncodedFile {
@@ -65,7 +63,7 @@ extension LibvipsImage {
 
     /// Calls `body` with each of the first frames of an animated AVIF, with this image's profile.
     ///
-    /// - Parameter hasAlpha: whether the frames have an alpha channel.
+    /// - Parameter hasAlpha: whether the frames have alpha.
     func forEachFrame(
         _ count: Int, of sequence: borrowing AVIFSequence, hasAlpha: Bool,
         _ body: (borrowing LibvipsImage) throws(CodecFailure) -> Void

@@ -3,14 +3,14 @@ internal import ImageModel
 internal import Transcoder
 
 extension LibvipsImage {
-    /// The side of the squares whose medians libvips compares with the colour, so that single pixels do not count.
+    /// libvips compares medians of squares of this size with the colour, so that single pixels do not count.
     private static let medianSide = 3
 
-    /// The part within a border of one colour; the whole image where there is nothing else or no border. It shares the
+    /// The part within a border of one colour; the whole image if it has no border or only one colour. Shares the
     /// pixels of an image in memory.
     ///
-    /// With alpha, the union of what differs in colour, on the border's, and of what differs in alpha. Source: sharp
-    /// 0.35.3, trim.
+    /// With alpha, the union of the differences in colour, on the border's colour, and in alpha. Source: sharp 0.35.3,
+    /// trim.
     func trimmed(_ trim: Trim) throws(CodecFailure) -> LibvipsImage {
         let memory = try inMemory()
         guard min(size.width, size.height) >= Self.medianSide, memory.isByteRGB,
@@ -28,7 +28,7 @@ extension LibvipsImage {
         return part.width == 0 || part.size == size ? memory : try memory.drawn(.crop(part))
     }
 
-    /// The smallest rectangle around all that differs from a colour; of no width where nothing does.
+    /// The smallest rectangle around everything that differs from a colour; zero width if nothing does.
     private func box(_ threshold: Double, _ color: [Double]) throws(CodecFailure) -> PixelRect {
         var box = [Int32](repeating: 0, count: 4)
         try CodecFailure.check { larder_find_trim(pointer, threshold, color, Int32(color.count), &box) == 0 }
@@ -47,12 +47,11 @@ extension PixelRect {
     }
 }
 
-/// The parts of one image that are left without a border: finding one takes longer than most drawings, so outputs with
-/// the same trim share it.
+/// Trimmed parts of one image: finding one takes longer than most drawings, so outputs with the same trim share it.
 final class TrimmedImages {
     private var parts: [Trim: SharedImage] = [:]
 
-    /// The part within the border, which is a view of the image in memory.
+    /// The part within the border, a view of the image in memory.
     func part(_ trim: Trim, of whole: SharedImage) throws(CodecFailure) -> SharedImage {
         if let part = parts[trim] { return part }
         let part = SharedImage(try whole.image.trimmed(trim))
@@ -60,8 +59,8 @@ final class TrimmedImages {
         return part
     }
 
-    /// The image on which an output's steps are drawn, and those steps: of an output that begins with a trim the part
-    /// without the border, on whose size they depend.
+    /// The image on which an output's steps are drawn, and those steps. For an output with a trim: the trimmed part, on
+    /// whose size the steps depend.
     func start(
         of output: PlannedOutput, _ steps: ArraySlice<DrawStep>, whole: SharedImage
     ) throws(CodecFailure) -> (image: SharedImage, steps: ArraySlice<DrawStep>) {

@@ -1,15 +1,13 @@
 internal import CVips
 internal import ImageModel
 
-/// An image of libvips. Its pixels are computed when they are read.
-///
-/// Move-only, one reference each. The corresponding C type is `VipsImage`.
+/// An image of libvips, with pixels computed when read. Owns one reference of a `VipsImage`.
 struct LibvipsImage: ~Copyable {
     let pointer: UnsafeMutablePointer<VipsImage>
 
     /// Takes over the image that `body` puts into its out-pointer.
     ///
-    /// - Throws: `CodecFailure` when `body` returns anything but 0.
+    /// - Throws: `CodecFailure` if `body` does not return 0.
     init(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32) throws(CodecFailure) {
         var made: UnsafeMutablePointer<VipsImage>?
         do throws(CodecFailure) {
@@ -27,7 +25,7 @@ struct LibvipsImage: ~Copyable {
     /// - Parameters:
     ///   - bands: 3, or 4 with straight alpha.
     ///   - fill: writes every sample, row by row from the top.
-    /// - Throws: `CodecFailure` when there is no memory.
+    /// - Throws: `CodecFailure` if out of memory.
     init(
         width: Int, height: Int, bands: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void
     ) throws(CodecFailure) {
@@ -51,7 +49,7 @@ struct LibvipsImage: ~Copyable {
     var bands: Int { Int(vips_image_get_bands(pointer)) }
     var hasAlpha: Bool { vips_image_hasalpha(pointer) != 0 }
     var isCMYK: Bool { vips_image_guess_interpretation(pointer) == VIPS_INTERPRETATION_CMYK }
-    /// Whether the pixels are 8-bit RGB, taken for sRGB, with or without alpha.
+    /// Whether the pixels are 8-bit RGB, treated as sRGB, with or without alpha.
     var isByteRGB: Bool {
         vips_image_guess_interpretation(pointer) == VIPS_INTERPRETATION_sRGB
             && vips_image_get_format(pointer) == VIPS_FORMAT_UCHAR
@@ -60,7 +58,6 @@ struct LibvipsImage: ~Copyable {
 
     func hasField(_ name: String) -> Bool { vips_image_get_typeof(pointer, name) != 0 }
 
-    /// The bytes in a field; nil without it.
     func bytes(_ name: String) -> [UInt8]? {
         var data: UnsafeRawPointer?
         var length = 0
@@ -68,14 +65,13 @@ struct LibvipsImage: ~Copyable {
         return Array(UnsafeRawBufferPointer(start: data, count: length))
     }
 
-    /// The number in a field; nil without it.
     func integer(_ name: String) -> Int? {
         var value: Int32 = 0
         guard hasField(name), vips_image_get_int(pointer, name, &value) == 0 else { return nil }
         return Int(value)
     }
 
-    /// The numbers in a field; empty without it.
+    /// Empty if missing.
     func integers(_ name: String) -> [Int] {
         var start: UnsafeMutablePointer<Int32>?
         var count: Int32 = 0
@@ -83,14 +79,12 @@ struct LibvipsImage: ~Copyable {
         return UnsafeBufferPointer(start: start, count: Int(count)).map(Int.init)
     }
 
-    /// The text in a field; nil without it.
     func text(_ name: String) -> String? {
         var text: UnsafePointer<CChar>?
         guard hasField(name), vips_image_get_string(pointer, name, &text) == 0, let text else { return nil }
         return String(cString: text)
     }
 
-    /// The names of all fields.
     var fieldNames: [String] {
         guard let names = vips_image_get_fields(pointer) else { return [] }
         defer { g_strfreev(names) }
@@ -100,7 +94,7 @@ struct LibvipsImage: ~Copyable {
     /// Another image over the same pixels.
     func copy() throws(CodecFailure) -> LibvipsImage { try LibvipsImage { larder_copy(pointer, $0) } }
 
-    /// Computes all pixels into memory, where they can be read repeatedly and in any order.
+    /// Computes all pixels into memory, for repeated reads in any order.
     func inMemory() throws(CodecFailure) -> LibvipsImage {
         try LibvipsImage { (out) in
             out.pointee = vips_image_copy_memory(pointer)

@@ -1,35 +1,35 @@
 internal import ImageModel
 
-/// libvips' operations for a format. Options are written as on libvips' command line.
+/// libvips' operations for a format. Options are in the syntax of libvips' command line.
 struct VipsCodec: Sendable {
-    /// `jpegload_buffer`.
+    /// Such as `jpegload_buffer`.
     let loader: String
     /// The loader's options for a shrink factor and a number of frames, -1 for all.
     var loadOptions: @Sendable (_ shrink: Int, _ frames: Int) -> String = { _, _ in "" }
-    /// The class of a parser that is blocked unless the format is accepted.
+    /// The parser's class, blocked unless the format is accepted.
     var blockedParser: String?
-    /// Reads the file's colour description other than a profile, which libvips does not read.
+    /// Reads the file's colour description other than a profile; libvips does not read it.
     var color: (@Sendable (UnsafeRawBufferPointer) -> ColorDescription.Source?)?
-    /// The meaning of a profile that the codec made, where it would be drawn wrongly.
+    /// The meaning of a profile made by the codec, if it would be drawn wrongly.
     var namedColor: (@Sendable ([UInt8]) -> ColorDescription?)?
     /// The edits that a file needs before libvips reads it.
     var repair: (@Sendable (UnsafeRawBufferPointer) -> [FileEdit])?
     /// Whether libvips counts the first play, which the file does not.
     var addsFirstPlay = false
-    /// nil when the format is not written.
+    /// Nil if the format is not written.
     var saver: Saver?
 
     struct Saver: Sendable {
-        /// `jpegsave_buffer`.
+        /// Such as `jpegsave_buffer`.
         let operation: String
         var lowestQuality = 0
-        /// The options for a quality; `strip` is true when no metadata is kept.
+        /// Options for a quality; `strip` is true if no metadata is kept.
         let options: @Sendable (_ quality: Int, _ strip: Bool, _ settings: EncoderOptions?, _ frames: Int) -> String
-        /// Whether the encoder starts threads of its own.
+        /// Whether the encoder starts threads.
         var startsThreads = false
-        /// The PNG keyword under which libvips writes a field of EXIF; nil when it writes EXIF itself.
+        /// The PNG keyword under which libvips writes an EXIF field; nil if it writes EXIF itself.
         var textKeywords: [String: String] = [:]
-        /// Removes metadata that libvips writes by itself; nil when the file is not sound.
+        /// Removes metadata that libvips adds; nil if the file is invalid.
         var clean: (@Sendable (UnsafeRawBufferPointer, KeptMetadata) -> [UInt8]?)?
     }
 
@@ -55,13 +55,13 @@ struct VipsCodec: Sendable {
                 textKeywords: ["exif-ifd0-Copyright": "Copyright", "exif-ifd0-Artist": "Author"])),
         .gif: VipsCodec(
             loader: "gifload_buffer", loadOptions: { "n=\($1)" }, addsFirstPlay: true,
-            // For frames effort 5 takes 60 % of the time of effort 7, for 1 % more bytes and 0.1 dB less.
+            // For frames, effort 5 takes 60 % of the time of effort 7, for 1 % more bytes and 0.1 dB less.
             saver: Saver(
                 operation: "gifsave_buffer",
                 options: { "effort=\($2?.effort ?? ($3 > 1 ? 5 : 7)),strip=true" })),
         .webp: VipsCodec(
             loader: "webpload_buffer", loadOptions: { "n=\($1)" },
-            // libvips 8.14.1 ignores `strip` here and writes EXIF of its own.
+            // libvips 8.14.1 ignores `strip` here and adds its own EXIF.
             saver: Saver(
                 operation: "webpsave_buffer",
                 options: { quality, _, settings, _ in
@@ -88,11 +88,11 @@ struct VipsCodec: Sendable {
                 options: { _, strip, settings, _ in
                     "compression=\((settings?.tiffCompression ?? .lzw).rawValue),predictor=horizontal,strip=\(strip)"
                 })),
-        // With effort 5 files have the size and the error of effort 7 after half of its time; without loss effort 3
-        // takes a tenth of the time of 7 for 5 % more bytes.
+        // Effort 5 gives the size and error of effort 7 in half the time; lossless, effort 3 takes a tenth of the time
+        // of 7 for 5 % more bytes.
         .jxl: VipsCodec(
             loader: "jxlload_buffer", blockedParser: "VipsForeignLoadJxl", namedColor: JPEGXLColor.read,
-            // libvips 8.14.1 computes a distance that libjxl refuses from a lower quality.
+            // At lower qualities libvips 8.14.1 computes a distance that libjxl refuses.
             saver: Saver(
                 operation: "jxlsave_buffer", lowestQuality: 5,
                 options: { quality, strip, settings, _ in
@@ -101,7 +101,7 @@ struct VipsCodec: Sendable {
                         + (lossless ? ",lossless=true" : "")
                 },
                 startsThreads: true)),
-        // One pixel per unit. Without `unlimited`, so that libxml2 refuses entities that grow.
+        // One pixel per unit. Without `unlimited`, so that libxml2 refuses growing entities.
         .svg: VipsCodec(
             loader: "svgload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadSvg"),
         // The first page, one pixel per point, on white.
@@ -133,7 +133,7 @@ struct VipsCodec: Sendable {
     }
 }
 
-/// The profiles that libjxl makes for images with numbers in PQ or HLG, which describe more light than a display has.
+/// The profiles that libjxl makes for PQ and HLG images, which describe more light than a display has.
 enum JPEGXLColor {
     /// Nil for any other profile. libjxl names the space in the description: `RGB_D65_202_Per_PeQ`.
     @Sendable static func read(_ profile: [UInt8]) -> ColorDescription? {
@@ -154,7 +154,7 @@ enum JPEGXLColor {
 
 /// The chunks of a WebP file.
 enum WebPContainer {
-    /// The file without EXIF, XMP and profile, except what is to be kept; nil when its chunks are not sound.
+    /// The file without EXIF, XMP and profile, except what is kept; nil if its chunks are invalid.
     ///
     /// `webpsave` of libvips 8.14.1 writes EXIF even for an image that has none.
     @Sendable static func withoutMetadata(
@@ -170,7 +170,7 @@ enum WebPContainer {
             let next = offset + 8 + length + length % 2
             guard next <= file.count else { return nil }
             if file.has("VP8X", at: offset) && length > 0 {
-                // The flags that announce a profile, EXIF and XMP.
+                // The flags for profile, EXIF and XMP.
                 let flags = kept.count + 8
                 kept += file[offset..<next]
                 kept[flags] &= ~(0x04 | (keepingEXIF ? 0 : 0x08) | (keepingICC ? 0 : 0x20))

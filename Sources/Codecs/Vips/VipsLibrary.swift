@@ -1,10 +1,10 @@
 private import CVips
 internal import ImageModel
 
-/// libvips in this process: started once, on one thread, with every parser blocked that is not needed.
+/// libvips in this process: started once, on one thread, with every unneeded parser blocked.
 enum VipsLibrary {
-    /// libvips' parsers that are not fuzzed, or read formats that are not accepted. `vips_block_untrusted_set` blocks
-    /// those that its authors call untrusted, which leaves TIFF.
+    /// libvips' parsers that are not fuzzed or read unaccepted formats. `vips_block_untrusted_set` blocks the parsers
+    /// that libvips marks as untrusted, which leaves TIFF.
     private static let blocked = [
         "VipsForeignLoadTiff", "VipsForeignLoadMagick", "VipsForeignLoadMagick7", "VipsForeignLoadSvg",
         "VipsForeignLoadPdf", "VipsForeignLoadJxl", "VipsForeignLoadJp2k", "VipsForeignLoadOpenslide",
@@ -13,9 +13,9 @@ enum VipsLibrary {
         "VipsForeignLoadMatrix", "VipsForeignLoadRaw", "VipsForeignLoadVips",
     ]
 
-    /// Starts libvips; false when it cannot start.
+    /// Starts libvips; false on failure.
     ///
-    /// - Parameter memoryExit: the exit code of the process when an allocation fails in GLib, which cannot report it.
+    /// - Parameter memoryExit: the exit code if an allocation fails in GLib, which cannot report it.
     static func start(memoryExit: Int32) -> Bool {
         larder_quiet_log(memoryExit)
         guard larder_vips_init("larder") == 0 else { return false }
@@ -38,22 +38,22 @@ enum VipsLibrary {
         return true
     }
 
-    /// Unblocks the parsers of the given formats that are read on request, and blocks all other such parsers.
+    /// Unblocks the parsers of these formats, which are read on request, and blocks all other such parsers.
     static func allow(_ formats: Set<ImageFormat>) {
         for (format, codec) in VipsCodec.all {
             if let parser = codec.blockedParser { vips_operation_block_set(parser, formats.contains(format) ? 0 : 1) }
         }
     }
 
-    /// `8.14.1`.
+    /// Such as `8.14.1`.
     static var version: String { String(cString: vips_version_string()) }
 
-    /// Whether libvips has an operation of that name, blocked or not.
+    /// Whether libvips has the operation, blocked or not.
     static func has(_ operation: String?) -> Bool {
         operation.map { vips_type_find("VipsOperation", $0) != 0 } ?? false
     }
 
-    /// Whether libvips has an operation of that name that is not blocked, `webpsave_buffer`.
+    /// Whether libvips has the operation and it is not blocked.
     static func allows(_ operation: String?) -> Bool {
         guard let operation, let created = vips_operation_new(operation) else { return false }
         defer { g_object_unref(created) }
@@ -62,10 +62,10 @@ enum VipsLibrary {
 }
 
 extension CodecFailure {
-    /// Runs one operation of libvips, which returns false when it fails.
+    /// Runs one libvips operation, which returns false on failure.
     ///
-    /// The process has one buffer for all messages, and operations that succeed leave warnings in it. It is emptied
-    /// first, so that an error has the messages of its own operation alone.
+    /// The process has one message buffer, and successful operations leave warnings in it. It is emptied first, so that
+    /// an error has only its own operation's messages.
     static func check(_ operation: () -> Bool) throws(CodecFailure) {
         vips_error_clear()
         guard !operation() else { return }
@@ -75,6 +75,6 @@ extension CodecFailure {
         throw CodecFailure(message: String(lines.split(separator: "\n").joined(separator: "; ").prefix(300)))
     }
 
-    /// libvips returned other pixels than those asked for.
+    /// libvips did not return the requested pixels.
     static let otherPixels = CodecFailure(message: "the pixels are not 8-bit sRGB")
 }

@@ -1,18 +1,18 @@
 internal import ImageModel
 internal import Transcoder
 
-/// The watermarks of a request, decoded when the first variant needs them.
+/// A request's watermarks, decoded when first needed.
 final class WatermarkImages {
     private let files: [String: Int32]
     private let limits: TranscodeLimits
     private var decoded: [String: SharedImage] = [:]
 
-    /// The most pixels of a watermark.
+    /// Maximum pixels of a watermark.
     static let maxPixels = 4_000_000
-    /// Most bytes of a decoded watermark, with its copy at another size.
+    /// Maximum bytes of a decoded watermark, including a copy at another size.
     static let maxBytes = maxPixels * 8
 
-    /// - Parameter files: open descriptors by name; the caller keeps them.
+    /// - Parameter files: open descriptors by name; stay the caller's.
     init(_ files: [String: Int32], _ limits: TranscodeLimits) {
         self.files = files
         self.limits = limits
@@ -52,16 +52,16 @@ final class WatermarkImages {
 }
 
 extension Watermark {
-    /// Why it cannot be drawn where its margins leave no pixel.
+    /// The error if the margins leave no pixel.
     func noSpace(on image: PixelSize, margin: Int) -> String {
         "the watermark '\(file)' has no space: its margin is \(margin) pixels, the variant has \(image.text)"
     }
 }
 
 extension LibvipsImage {
-    /// With a watermark drawn over it.
+    /// Draws a watermark over the image.
     ///
-    /// - Parameter margin: the distance from the edges in pixels.
+    /// - Parameter margin: distance from the edges in pixels.
     func marked(_ watermark: Watermark, margin: Int, _ images: WatermarkImages) throws(CodecFailure) -> LibvipsImage {
         let mark = try images.image(watermark.file)
         guard let place = Geometry.place(watermark, mark.image.size, on: size, margin: margin) else {

@@ -1,9 +1,9 @@
 internal import ImageModel
 
-/// Bounds of a child's messages. The worker adds the numbers up and stores them with the job. A child that was taken
-/// over could end the worker, or make the database refuse the numbers, with numbers out of bounds.
+/// Limits of a child's messages. The worker sums the numbers and stores them with the job, so a compromised child could
+/// crash the worker or make the database refuse the numbers.
 extension ChildMessage.Content {
-    /// Whether all numbers and texts are some that a child can have measured.
+    /// Whether all numbers and texts are plausible measurements.
     var isInBounds: Bool {
         switch self {
         case .wantsMemory(let bytes): ChildReply.bytes.contains(bytes)
@@ -41,7 +41,7 @@ extension TranscodeError {
 }
 
 extension SourceHeader {
-    /// Sides in pixels, and frames: the database's integers.
+    /// Sides in pixels, and frames: the range of the database's integers.
     fileprivate static let counts = 1...Int(Int32.max)
 
     fileprivate var isInBounds: Bool {
@@ -51,7 +51,7 @@ extension SourceHeader {
 }
 
 extension PlanSummary {
-    /// A day, in milliseconds: `lines` rounds the time to a whole number.
+    /// At most a day, in milliseconds: `lines` rounds the time to a whole number.
     private static let times = 0.0...86_400_000
 
     fileprivate var isInBounds: Bool {

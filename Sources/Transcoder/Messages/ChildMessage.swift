@@ -1,35 +1,35 @@
 private import FoundationEssentials
 package import ImageModel
 
-/// The first message to a child: what is the same for all its requests.
+/// The first message to a child: the settings shared by all its requests.
 package struct ChildSetup: SocketMessage {
-    /// The version of these messages. Both programs are of one build, unless a configuration names another one's.
+    /// The messages' version. Both programs are from one build, unless a configuration names another program.
     package static let version = 12
 
-    /// What every version of the message has.
+    /// The part that every version of the message has.
     package struct Version: SocketMessage {
         package let version: Int
     }
 
     package var version = ChildSetup.version
     package let limits: TranscodeLimits
-    /// Whether an image is refused where the kernel lacks a part of the sandbox.
+    /// Whether images are refused if the kernel lacks a part of the sandbox.
     package let sandbox: SandboxPolicy
 }
 
-/// A request from the pool to a child: one message, with the descriptors attached.
+/// A request from the pool to a child, with attached descriptors.
 package struct ChildRequest: SocketMessage {
-    /// The longest message, far above 32 variants of 16 transformers each.
+    /// Far longer than 32 variants of 16 transformers each.
     package static let maxLength = 192 << 10
-    /// A child requests a grant from the pool for an image that needs more memory than this.
+    /// For an image that needs more memory than this, a child requests a grant from the pool.
     package static let unreservedBytes = 64 << 20
 
     package enum Operation: String, Codable {
-        /// Makes the variants. Descriptors: the source, one output per variant, the watermarks.
+        /// Makes the variants. Descriptors: source, one output per variant, watermarks.
         case transcode
         /// Reads the header. Descriptor: the source.
         case probe
-        /// Plans the variants and decodes no pixel. Descriptor: the source.
+        /// Plans the variants without decoding pixels. Descriptor: the source.
         case plan
         /// Tests the codecs. No descriptors.
         case selfTest
@@ -40,17 +40,17 @@ package struct ChildRequest: SocketMessage {
     /// Repeated in the reply.
     package let number: UInt64
     package let operation: Operation
-    /// The variants as a JSON list. Images of one pipeline have the same text, which a child parses once.
+    /// The variants as a JSON list. Images of one pipeline share the text, which a child parses once.
     package var variants = "[]"
     package var scale = 1.0
     package var options: TranscodeRequest.Options = []
     package var wantsDigest = false
     package var wantsRawRGBA = false
-    /// The names of the watermarks, whose descriptors follow the outputs' descriptors.
+    /// Names of the watermarks, whose descriptors follow the outputs'.
     package var watermarks: [String] = []
-    /// The name of the coder that made the picture in the source; nil for an original.
+    /// The coder that made the source's picture; nil for an original.
     package var coder: String?
-    /// Takes the place of that in the limits of the setup, unless nil.
+    /// Replaces the setup's limit unless nil.
     package var scaleDownBytes: Int?
 }
 
@@ -69,32 +69,30 @@ extension ChildRequest {
     }
 }
 
-/// The pool's grant of the memory that a child requested.
+/// The pool's memory grant to a child.
 package struct ChildGrant: SocketMessage {
-    /// The request's number.
     package let number: UInt64
 }
 
-/// A message from a child. Each request has one `reply`, which is its last message; the others come before it.
+/// A message from a child. `reply` is the last message of each request.
 package struct ChildMessage: SocketMessage {
     package enum Content: Codable, Sendable {
-        /// The child waits until the pool grants this much memory, in bytes. At most once, before the image is decoded.
+        /// The child waits until the pool grants this many bytes. At most once, before the image is decoded.
         case wantsMemory(Int)
         /// The image is decoded.
         case decoded(SourceHeader)
-        /// The outcome of the variant with this index. What is written stays good when the child is lost later.
+        /// The result of the variant with this index. It stays valid if the child is lost later.
         case finished(Int, ChildReply.Outcome)
         case reply(ChildReply)
     }
 
-    /// The request's number.
     package let number: UInt64
     package let content: Content
 
     package init(number: UInt64, content: Content) { (self.number, self.content) = (number, content) }
 }
 
-/// The answer of a child to a request.
+/// A child's answer to a request.
 package struct ChildReply: Codable, Sendable {
     package enum Outcome: Codable, Sendable {
         case made(TranscodedVariant)
@@ -117,24 +115,23 @@ package struct ChildReply: Codable, Sendable {
         package var error: TranscodeError? { if case .failed(let error) = self { error } else { nil } }
     }
 
-    /// Why the request failed as a whole.
+    /// Why the whole request failed.
     package var failure: TranscodeError?
-    /// When the pool received the messages before the reply; a child sends none.
+    /// When the pool received the messages before the reply; not sent by a child.
     package var times: TranscodeTimes?
-    /// Of a probe or a plan.
+    /// For a probe or plan.
     package var header: SourceHeader?
-    /// The outcomes of all variants; empty from a child unless they replace what earlier messages said.
+    /// The results of all variants. Empty from a child unless they replace earlier messages.
     package var outcomes: [Outcome] = []
     package var digest: ImageDigest?
-    /// Of a plan.
+    /// For a plan.
     package var plan: PlanSummary?
-    /// The formats that this machine can write.
+    /// Formats that this machine can write.
     package var writable: Set<ImageFormat> = []
     package var codecs: CodecReport?
-    /// What the kernel denies the child.
     package var sandbox: SandboxLevel?
     package var processorTime: Duration = .zero
-    /// Of that, the time of decoding, drawing and encoding.
+    /// The part spent on decoding, drawing and encoding.
     package var codecTime: Duration = .zero
     package var residentBytes = 0
     package var peakResidentBytes = 0
@@ -144,11 +141,10 @@ package struct ChildReply: Codable, Sendable {
     package init() {}
 }
 
-/// A message on the socket between a pool and a child.
+/// A message between a pool and a child.
 package protocol SocketMessage: Codable, Sendable {}
 
 extension SocketMessage {
-    /// The bytes of the message.
     package func message() throws(TranscodeError) -> [UInt8] {
         do {
             return Array(try JSONEncoder().encode(self))

@@ -1,21 +1,21 @@
-/// The message to a process that becomes the program of a coder.
+/// Tells a process to become a coder's program.
 package struct CoderLaunch: SocketMessage {
-    /// The last argument of the transcoder's program, which has it become the program of a coder.
+    /// The last argument of the transcoder's program that makes it become a coder's program.
     package static let argument = "--coder"
 
     package let coder: ImageCoder
-    /// The most memory of the program in bytes, its libraries included.
+    /// Maximum memory of the program in bytes, including libraries.
     package let memoryBytes: Int
-    /// The longest output in bytes.
+    /// Maximum output in bytes.
     package let outputBytes: Int
-    /// Processor time in whole seconds, after which the kernel ends the program if the pool has not.
+    /// Processor time in whole seconds after which the kernel ends the program if the pool has not.
     package let processorSeconds: Int
-    /// Whether the program is started where the kernel lacks a part of the sandbox.
+    /// Whether the program runs if the kernel lacks a part of the sandbox.
     package let sandbox: SandboxPolicy
-    /// The process of the pool.
+    /// The pool's process.
     package let parent: Int32
 
-    /// Code and libraries of large programs, which take addresses more than memory.
+    /// Code and libraries of large programs, which need address space rather than memory.
     static let programBytes = 512 << 20
 
     init(_ coder: ImageCoder, _ limits: TranscodeLimits, _ sandbox: SandboxPolicy, parent: Int32) {
@@ -28,8 +28,7 @@ package struct CoderLaunch: SocketMessage {
     }
 }
 
-/// A message of that process before it becomes the program. One without an error says that it is about to; one that
-/// follows says why it could not.
+/// Sent before the process becomes the program: without an error just before; with an error if it could not.
 package struct CoderReply: SocketMessage {
     package let error: TranscodeError?
 

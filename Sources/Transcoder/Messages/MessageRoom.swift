@@ -1,6 +1,5 @@
-/// Memory for one message of the longest length, for all that are received on a socket.
+/// Memory for one message of the maximum length, reused for all messages of a socket.
 package struct MessageRoom: ~Copyable {
-    /// As long as the longest message.
     package let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ChildRequest.maxLength, alignment: 16)
 
     package init() {}

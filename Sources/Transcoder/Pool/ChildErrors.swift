@@ -1,16 +1,16 @@
 private import CLinux
 private import Glibc
 
-/// What a child and its libraries write to standard error: a pipe that only the pool reads, so that no library's text
-/// is mixed with this process's own output.
+/// Standard error of a child and its libraries: a pipe read only by the pool, so that it does not mix with this
+/// process's output.
 ///
-/// The pipe holds 64 KiB, the kernel's size. What is written to a full one is dropped and does not block the child.
+/// The pipe holds 64 KiB, the kernel's size. Writing to a full pipe drops the text and does not block the child.
 struct ChildErrors: ~Copyable {
-    /// The end for the child; open until `closeWriter`.
+    /// The child's end; open until `closeWriter`.
     private(set) var writer: Int32
     private let reader: Int32
 
-    /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
+    /// - Throws: `TranscodeError` 301, or 501 if this machine lacks resources for a child.
     init() throws(TranscodeError) {
         var ends: [Int32] = [-1, -1]
         guard larder_pipe(&ends) == 0 else {
@@ -24,18 +24,16 @@ struct ChildErrors: ~Copyable {
         if writer >= 0 { close(writer) }
     }
 
-    /// Closes this process's copy of the child's end.
     mutating func closeWriter() {
         close(writer)
         writer = -1
     }
 
-    /// The last line that was written since the previous call, without control characters, at most 200 characters; nil
-    /// when nothing was.
+    /// The last line written since the previous call, without control characters, at most 200 characters; nil for none.
     func takeLastLine() -> String? {
         var tail: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4 << 10)
-        // Twice as much as the pipe holds: a child that writes without end does not keep this thread.
+        // Twice the pipe's size: a child that never stops writing cannot block this thread.
         for _ in 0..<32 {
             let count = read(reader, &buffer, buffer.count)
             guard count > 0 else { break }

@@ -1,11 +1,11 @@
 internal import ImageModel
 
-/// What a child has done of its current request, as far as it has said so.
+/// A child's reported progress with its current request.
 struct ChildProgress {
     /// Set once the image is decoded.
     var header: SourceHeader? { didSet { times.decoded = .now } }
     private var times = TranscodeTimes()
-    /// For each variant, nil until it is finished.
+    /// By variant; nil until finished.
     private var outcomes: [ChildReply.Outcome?]
 
     init(variants: Int) {
@@ -19,7 +19,8 @@ struct ChildProgress {
         times.finished[variant] = .now
     }
 
-    /// The reply of a child, with what it has said before: the header, and the outcomes unless the reply replaces them.
+    /// The child's reply, completed with its earlier messages: the header, and the results unless the reply replaces
+    /// them.
     func completed(_ reply: ChildReply) -> ChildReply {
         var reply = reply
         reply.header = reply.header ?? header
@@ -28,8 +29,8 @@ struct ChildProgress {
         return reply
     }
 
-    /// The reply for a child that was lost after it had decoded the image: what it finished, and the error for the
-    /// other variants. Nil when it was lost before; the error is then the image's.
+    /// The reply for a child lost after decoding: its finished variants, and the error for the others. Nil if it was
+    /// lost before, since the error is then the image's.
     ///
     /// A variant's error blocks no URL, because another variant of the image may be possible.
     func reply(after error: TranscodeError) -> ChildReply? {

@@ -1,17 +1,16 @@
 private import Glibc
 internal import ImageModel
 
-/// An original that can be read alone.
+/// A read-only descriptor of an original.
 ///
-/// The descriptor of a download can write, and code that has taken over a child could change the file after its digest
-/// was computed.
+/// A download's descriptor is writable: a compromised child could change the file after its digest was computed.
 struct ReadOnlySource: ~Copyable {
     let descriptor: Int32
 
-    /// - Parameter original: the caller keeps it.
-    /// - Throws: `TranscodeError` 301, or 501 when this machine lacks descriptors or memory.
+    /// - Parameter original: stays the caller's.
+    /// - Throws: `TranscodeError` 301, or 501 if this machine lacks descriptors or memory.
     init(_ original: Int32) throws(TranscodeError) {
-        // A descriptor that cannot write is sent itself: it may leave the access time as it is.
+        // A read-only descriptor is sent itself: it may keep the access time unchanged.
         let canWrite = fcntl(original, F_GETFL) & O_ACCMODE != O_RDONLY
         descriptor =
             canWrite
@@ -22,18 +21,18 @@ struct ReadOnlySource: ~Copyable {
     deinit { close(descriptor) }
 }
 
-/// The watermarks that a request needs, opened in the configured directory: a child opens no files.
+/// A request's watermarks, opened in the configured directory because a child opens no files.
 struct WatermarkFiles: ~Copyable {
-    /// The names of the files that could be opened, and their descriptors in the same order.
+    /// The names that could be opened, with descriptors in the same order.
     private(set) var names: [String] = []
     private(set) var descriptors: [Int32] = []
 
-    /// - Parameter directory: nil when the pool has none; no file is opened then.
+    /// - Parameter directory: nil opens no file.
     init(of variants: [Variant], in directory: String?) {
         guard let directory else { return }
         let wanted = Set(variants.flatMap(\.watermarks)).sorted().prefix(Pipeline.watermarkLimit)
         for name in wanted {
-            // Not blocking, so that a pipe in the directory stops nothing.
+            // Non-blocking, so that a pipe in the directory cannot hang.
             let descriptor = open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
             names.append(name)

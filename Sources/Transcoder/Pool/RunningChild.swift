@@ -3,26 +3,26 @@ internal import Concurrency
 private import Glibc
 internal import ImageModel
 
-/// A child process and the pool's end of its socket. Dropping it closes the socket, kills the process and reaps it.
+/// A child process and the pool's end of its socket. Dropping it closes the socket, kills and reaps the process.
 struct RunningChild: ~Copyable {
     enum Answer {
         case message([UInt8])
-        /// The processor time of the request is used up.
+        /// The request's processor time is used up.
         case overspent
-        /// The request took too long by the clock.
+        /// The request exceeded its wall-clock time.
         case late
         case closed
     }
 
-    /// How long a request may take.
+    /// A request's time limits.
     struct Budget {
-        /// What the process's own clock shows when the processor time is used up.
+        /// The process's total processor time at which the request's share is used up.
         var processorTime: Duration
         var deadline: ContinuousClock.Instant
     }
 
-    /// Blocked in the child: a terminal sends these to every foreground process, a service manager to the whole
-    /// service. The child finishes its image and ends when this process does.
+    /// Blocked in the child: terminals send them to every foreground process, service managers to the whole service.
+    /// The child finishes its image and ends when this process does.
     static let blockedSignals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
 
     var process: ChildProcess
@@ -31,12 +31,12 @@ struct RunningChild: ~Copyable {
     private let room = MessageRoom()
     private let errors: ChildErrors
 
-    /// Starts a process; its setup is in the socket before.
+    /// Starts a process, with the setup already in its socket.
     ///
-    /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
+    /// - Throws: `TranscodeError` 301, or 501 if this machine lacks resources for a child.
     init(_ configuration: TranscoderPool.Configuration, _ program: TranscoderProgram.File) throws(TranscodeError) {
         var limits = configuration.limits
-        // Coders have processes of their own.
+        // Coders run in separate processes.
         limits.coders = []
         let setup = try ChildSetup(limits: limits, sandbox: configuration.sandbox).message()
         var errors = try ChildErrors()
@@ -51,8 +51,8 @@ struct RunningChild: ~Copyable {
             throw TranscodeError.noChild("the transcoder's socket takes no message", failure)
         }
         do throws(SpawnError) {
-            // Nothing of the parent's environment: no credentials, no settings. The child closes the descriptor that it
-            // is started from.
+            // Pass nothing of the parent's environment: no credentials or settings. The child closes the descriptor of
+            // its program.
             process = try ChildProcess(
                 program.path, configuration.arguments, environment: configuration.environment,
                 descriptors: [-1, -1, errors.writer, sockets[1], program.descriptor], file: "/proc/self/fd/4",
@@ -68,8 +68,7 @@ struct RunningChild: ~Copyable {
 
     deinit { close(socket) }
 
-    /// Sends a message; false, with `errno`, when the child has ended. Drops what the child had written to standard
-    /// error.
+    /// Sends a message and drops earlier standard error output; false, with `errno`, if the child has ended.
     func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
         _ = errors.takeLastLine()
         return Self.send(message, descriptors, to: socket)
@@ -81,7 +80,7 @@ struct RunningChild: ~Copyable {
         } == message.count
     }
 
-    /// The budget of a request that is sent now.
+    /// The budget of a request sent now.
     func budget(_ limits: TranscodeLimits) -> Budget {
         Budget(processorTime: processorTime + limits.hardTime, deadline: .now + limits.wallTime)
     }
@@ -93,8 +92,8 @@ struct RunningChild: ~Copyable {
             guard left > .zero else { return .late }
             guard spare > .zero else { return .overspent }
             var watched = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-            // Codecs have threads, so that processor time may pass faster than the clock. Rounded up, so that the last
-            // waits are not a busy loop.
+            // Codecs have threads, so processor time may pass faster than the clock. Rounded up, so that the last waits
+            // are no busy loop.
             let milliseconds = min(left, max(spare / 4, .milliseconds(10))) / .milliseconds(1) + 1
             guard Glibc.poll(&watched, 1, Int32(min(milliseconds, 1e9))) > 0 else { continue }
             var none = Int32(0)
@@ -103,15 +102,14 @@ struct RunningChild: ~Copyable {
         }
     }
 
-    /// The processor time of all threads since the process started; zero when it has ended.
+    /// Processor time of all threads since the start; zero after the end.
     private var processorTime: Duration { .nanoseconds(max(0, larder_processor_time(process.processID))) }
 
-    /// The last line that the child wrote to standard error since the last message was sent to it; nil when there is
-    /// none.
+    /// The last line on standard error since the last message; nil for none.
     func lastErrorLine() -> String? { errors.takeLastLine() }
 
-    /// How the process ended after its socket closed; nil when it still runs. Waits up to 5 s: on a busy machine the
-    /// exit takes time, and a signal sent meanwhile would be taken for the cause.
+    /// How the process ended after its socket closed; nil if it still runs. Waits up to 5 s: on a busy machine the exit
+    /// takes time, and a signal sent meanwhile would look like the cause.
     mutating func exitStatus() -> ExitStatus? {
         let deadline = ContinuousClock.now + .seconds(5)
         while ContinuousClock.now < deadline {
@@ -123,8 +121,8 @@ struct RunningChild: ~Copyable {
 }
 
 extension TranscodeError {
-    /// There is no child because a system call failed with this error number: 501 when the machine lacks descriptors,
-    /// memory or processes, otherwise 301, which is not the image's fault.
+    /// A system call failed, so there is no child: 501 if the machine lacks descriptors, memory or processes, otherwise
+    /// 301, which is not the image's fault.
     static func noChild(_ what: String, _ number: Int32) -> TranscodeError {
         let shortage = MachineShortage.reason(number, startsProcess: true)
         return TranscodeError(

@@ -3,7 +3,7 @@ internal import Concurrency
 private import Glibc
 internal import ImageModel
 
-/// The process of a coder's program for one image. Dropping it kills and reaps the process.
+/// A coder's process for one image. Dropping it kills and reaps the process.
 struct RunningCoder: ~Copyable {
     var process: ChildProcess
     private let coder: ImageCoder
@@ -16,16 +16,16 @@ struct RunningCoder: ~Copyable {
     /// Starts the transcoder's program, which restricts itself and then becomes the coder's.
     ///
     /// - Parameters:
-    ///   - original: the caller keeps it.
-    ///   - output: receives the picture; the caller keeps it.
-    /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a process needs.
+    ///   - original: stays the caller's.
+    ///   - output: receives the picture; stays the caller's.
+    /// - Throws: `TranscodeError` 301, or 501 if this machine lacks resources for a process.
     init(
         _ coder: ImageCoder, _ original: Int32, _ output: Int32, _ configuration: TranscoderPool.Configuration,
         _ program: TranscoderProgram.File
     ) throws(TranscodeError) {
         let launch = try CoderLaunch(coder, configuration.limits, configuration.sandbox, parent: getpid()).message()
         var errors = try ChildErrors()
-        // A position of its own: the caller's stays at the beginning.
+        // A separate position: the caller's stays at the beginning.
         let source = larder_open_unseen("/proc/self/fd/\(original)")
         guard source >= 0 else { throw TranscodeError.noChild("the original cannot be opened for reading", errno) }
         defer { close(source) }
@@ -61,13 +61,13 @@ struct RunningCoder: ~Copyable {
         if end >= 0 { close(end) }
     }
 
-    /// The processor time of all threads since the process started; zero once it is reaped.
+    /// Processor time of all threads since the start; zero once reaped.
     var processorTime: Duration { .nanoseconds(max(0, larder_processor_time(process.processID))) }
 
-    /// Waits until the process has ended; blocks the thread. It is not reaped, so its id is still its own.
+    /// Waits for the process's end; blocks the thread. Does not reap it, so that its id is not reused.
     ///
-    /// - Throws: `TranscodeError` 206 after the processor time, 301 after the time by the clock, 501 where the kernel
-    ///   cannot tell when a process ends.
+    /// - Throws: `TranscodeError` 206 after the processor time, 301 after the wall-clock time, 501 if the kernel cannot
+    ///   tell when a process ends.
     func wait() throws(TranscodeError) {
         guard end >= 0 else {
             throw TranscodeError(.localFault, "the kernel or the container lacks pidfd_open", countsTowardPoison: false)
@@ -87,11 +87,11 @@ struct RunningCoder: ~Copyable {
         }
     }
 
-    /// Reaps the process and checks what it has done.
+    /// Reaps the process and checks its result.
     ///
     /// - Parameter output: its picture.
-    /// - Throws: `TranscodeError` 1001 when it failed or wrote no picture, 205 when it wrote too much, 501 when it could
-    ///   not be started.
+    /// - Throws: `TranscodeError` 1001 if it failed or wrote no picture, 205 if it wrote too much, 501 if it could not
+    ///   be started.
     mutating func finish(_ output: Int32) throws(TranscodeError) {
         let status = process.wait()
         var isStarted = false
@@ -123,7 +123,7 @@ struct RunningCoder: ~Copyable {
         }
     }
 
-    /// How a PAM begins.
+    /// The signature of a PAM.
     private static let pam = Array("P7\n".utf8)
 
     /// The next message; nil after the last. Does not wait, as the process has ended.
@@ -140,24 +140,22 @@ struct RunningCoder: ~Copyable {
             needs: [limits.moreTime])
     }
 
-    /// With the last line that the program wrote to standard error, which usually is the reason.
+    /// Appends the program's last line on standard error, usually the reason.
     private func undecodable(_ what: String) -> TranscodeError {
         let line = errors.takeLastLine().map { ": \($0)" } ?? ""
         return TranscodeError(.undecodable, "the coder '\(coder.name)' \(what)\(line)")
     }
 }
 
-/// The picture that a coder made of an original: a file in memory.
+/// A coder's picture of an original, as a file in memory.
 final class CoderPicture {
-    /// The coder's name.
     let coder: String
     let descriptor: Int32
-    /// The processor time of the program.
     var processorTime = Duration.zero
 
     /// An empty file.
     ///
-    /// - Throws: `TranscodeError` 301, or 501 when this machine lacks descriptors or memory.
+    /// - Throws: `TranscodeError` 301, or 501 if this machine lacks descriptors or memory.
     init(by coder: String) throws(TranscodeError) {
         self.coder = coder
         descriptor = larder_memory_file("picture")

@@ -2,10 +2,9 @@ internal import Concurrency
 private import Glibc
 internal import ImageModel
 
-/// One child of the pool, with a thread that blocks on it. The process is started when needed and replaced when it
-/// dies.
+/// One child of the pool, with a thread that blocks on it. The process is started on demand and replaced when it dies.
 actor TranscoderChild {
-    /// The state of the process. An interrupt kills it in `sending` and `working` alone.
+    /// The state of the process. An interrupt kills it only in `sending` and `working`.
     ///
     ///     none → idle        it was started
     ///     idle → sending     a request is about to be sent
@@ -18,13 +17,13 @@ actor TranscoderChild {
         case none, idle, sending, working
     }
 
-    /// The part of the process's state that other threads read.
+    /// The state that other threads read.
     private struct ChildSlot {
         var process: Int32?
-        /// The process of a coder that makes the picture of the current request.
+        /// The coder's process for the current request.
         var coder: Int32?
         var state = ChildState.none
-        /// A process was killed during the current request and may not have died yet.
+        /// A process was killed during the current request and may still run.
         var isKilled = false
         /// No process is started again.
         var isShutDown = false
@@ -39,12 +38,12 @@ actor TranscoderChild {
     private var process: RunningChild?
     private var runningCoder: RunningCoder?
     private var requests: UInt64 = 0
-    /// The variants of the last request, and their text in it.
+    /// The last request's variants and their JSON.
     private var last: (variants: [Variant], text: String) = ([], "[]")
     private var budget: RunningChild.Budget?
     private var progress = ChildProgress(variants: 0)
 
-    /// - Parameter memory: the memory for all children's images, a permit for each unit of `MemoryUnit`.
+    /// - Parameter memory: memory for all children's images, one permit per `MemoryUnit`.
     init(configuration: TranscoderPool.Configuration, program: TranscoderProgram, memory: AsyncSemaphore) {
         self.configuration = configuration
         self.program = program
@@ -55,22 +54,21 @@ actor TranscoderChild {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The process id; nil without a process.
+    /// Nil without a process.
     nonisolated var processID: Int32? { slot.withLock { $0.process } }
 
-    /// Whether the process holds a request.
     nonisolated var isWorking: Bool { slot.withLock { $0.state == .working } }
 
-    /// What this child has done since the pool was created.
+    /// Counts since the pool was created.
     nonisolated var counts: ChildCounts { slot.withLock { $0.counts } }
 
-    /// Kills the process if it holds a request or is about to get one; the request then fails.
+    /// Kills the process if it has a request or is about to get one; the request then fails.
     ///
-    /// A process that has just replied is not killed, because its next request may be another caller's.
+    /// A process that has just replied is not killed: its next request may be another caller's.
     ///
     /// - Parameter forever: no process is started again.
     nonisolated func interrupt(forever: Bool = false) {
-        // Under the lock, so that the id cannot have been reaped and reused.
+        // Under the lock, so that the id cannot be reaped and reused.
         slot.withLock { slot in
             slot.isShutDown = slot.isShutDown || forever
             if let coder = slot.coder {
@@ -83,14 +81,14 @@ actor TranscoderChild {
         }
     }
 
-    /// Ends the process and waits until it has ended.
+    /// Ends the process and waits for its end.
     func stop() { discard() }
 
-    /// Sends one request and returns its reply. The caller makes one call at a time. Where a coder is registered for the
-    /// original, the request has its picture instead.
+    /// Sends one request and returns its reply; one call at a time. If a coder is registered for the original, its
+    /// picture is sent instead.
     ///
-    /// When the child was lost with a decoded image, its finished variants remain, and the others have the error. Fails
-    /// with 205, 206 or 301 when the child was lost before, with 2002 when the task was cancelled.
+    /// If the child is lost after decoding, finished variants remain and the others get the error. Fails with 205, 206
+    /// or 301 if it is lost earlier, with 2002 if the task is cancelled.
     func answer(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async -> Result<ChildReply, TranscodeError> {
@@ -143,7 +141,7 @@ actor TranscoderChild {
         }
     }
 
-    /// The picture that a coder makes of the original; nil where no coder is registered for it.
+    /// A coder's picture of the original; nil if no coder is registered for it.
     private func picture(
         of original: Int32?, _ request: TranscodeRequest?
     ) async throws(TranscodeError) -> CoderPicture? {
@@ -162,7 +160,7 @@ actor TranscoderChild {
         }
     }
 
-    /// Runs the program of a coder; blocks the thread.
+    /// Runs a coder's program; blocks the thread.
     private func run(_ coder: ImageCoder, _ original: Int32) throws(TranscodeError) -> CoderPicture {
         let picture = try CoderPicture(by: coder.name)
         let started = try RunningCoder(coder, original, picture.descriptor, configuration, try program.file())
@@ -176,7 +174,7 @@ actor TranscoderChild {
             slot.withLock { $0.coder = nil }
             runningCoder = nil
         }
-        // Later interrupts find the process; earlier ones are seen here.
+        // Later interrupts find the process; earlier ones are checked here.
         guard !isShutDown, !Task.isCancelled else { throw TranscodeError(.cancelled, "the transcoders are shut down") }
         try runningCoder?.wait()
         picture.processorTime = runningCoder?.processorTime ?? .zero
@@ -185,18 +183,17 @@ actor TranscoderChild {
         return picture
     }
 
-    /// The variants as JSON.
     private func text(of variants: [Variant]) -> String {
         if variants != last.variants { last = (variants, JSONValue.array(variants.map(\.json)).canonicalText) }
         return last.text
     }
 
-    /// Sends the request. A process that died while it was idle is replaced: no image killed it.
+    /// Sends the request. A process that died while idle is replaced: no image killed it.
     private func send(_ message: [UInt8], _ descriptors: [Int32]) throws(TranscodeError) {
         for isLast in [false, true] {
             try start()
             slot.withLock { $0.state = .sending }
-            // Later interrupts find the state `sending`; earlier ones are seen here.
+            // Later interrupts find the state `sending`; earlier ones are checked here.
             if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
             budget = process?.budget(configuration.limits)
             if process?.send(message, descriptors) == true { return }
@@ -222,7 +219,7 @@ actor TranscoderChild {
         }
     }
 
-    /// The reply to the current request. Memory that the child requests is granted when enough is free.
+    /// The reply to the current request. Grants the memory that the child requests when enough is free.
     private func reply() async throws(TranscodeError) -> ChildReply {
         var granted = 0
         defer { if granted > 0 { memory.release(granted) } }
@@ -268,7 +265,7 @@ actor TranscoderChild {
         }
     }
 
-    /// The error for a process that ended, from its exit status.
+    /// The error for a process's exit status.
     private func death() -> TranscodeError {
         slot.withLock { $0.process = nil }
         guard process != nil else { return TranscodeError(.died, "there is no transcoder") }
@@ -290,12 +287,12 @@ actor TranscoderChild {
         }
     }
 
-    /// The text with the last line that the dead process wrote, which usually is the reason.
+    /// Appends the dead process's last line, usually the reason.
     private func withErrorLine(_ text: String) -> String {
         process?.lastErrorLine().map { "\(text): \($0)" } ?? text
     }
 
-    /// Replaces a process that has served enough images, holds too much memory, or was killed after it replied.
+    /// Replaces a process that served enough images, holds too much memory, or was killed after it replied.
     private func recycle(after reply: ChildReply, isKilled: Bool) {
         process?.served += 1
         let hasServedEnough = (process?.served ?? 0) >= configuration.imagesPerChild
@@ -311,14 +308,14 @@ actor TranscoderChild {
 
 /// Memory is reserved in units of 1 MiB.
 enum MemoryUnit {
-    /// The units that hold `bytes`; at least 1.
+    /// At least 1.
     static func count(_ bytes: Int) -> Int { max(1, (bytes + 1 << 20 - 1) >> 20) }
 }
 
 extension TranscodeLimits {
-    /// The coder of that name, else the one for the file's signature; nil without either.
+    /// The coder with that name, else for the file's signature; nil if there is none.
     ///
-    /// - Throws: `TranscodeError` 105 for a name that no coder has.
+    /// - Throws: `TranscodeError` 105 for an unknown name.
     fileprivate func coder(named name: String?, ofFile file: Int32) throws(TranscodeError) -> ImageCoder? {
         if let name {
             guard let coder = coder(named: name) else {
@@ -334,7 +331,7 @@ extension TranscodeLimits {
 }
 
 extension TranscodeError {
-    /// The same error about the picture of a coder.
+    /// The same error, for a coder's picture.
     fileprivate func ofPicture(by coder: String) -> TranscodeError {
         TranscodeError(
             code, "the picture of the coder '\(coder)': \(message)", signal: signal,

@@ -2,32 +2,32 @@ internal import Concurrency
 private import FoundationEssentials
 public import ImageModel
 
-/// The transcoder children of one process. Images come in and variants go out as open descriptors.
+/// The transcoder children of one process. Images and variants pass as open descriptors.
 ///
 /// A child that dies, hangs or exceeds a limit is killed and replaced; only its image fails.
 public final class TranscoderPool: Sendable {
     /// How children are started and when they are replaced.
     public struct Configuration: Sendable {
-        /// The most children, each with one image at a time; 2 by default.
+        /// Maximum children, each with one image at a time; 2 by default.
         public var count = 2
-        /// The program of a child; `larder-transcoder` by default, which is searched as docs/library.md says.
+        /// The children's program; `larder-transcoder` by default, found as docs/library.md says.
         public var executable: String?
         /// Its arguments; none by default.
         public var arguments: [String] = []
-        /// Its whole environment, `NAME=value`; nothing of this process's environment by default.
+        /// Its complete environment, `NAME=value`; nothing of this process's environment by default.
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
-        /// The directory of the files that watermarks name; nil by default, for none.
+        /// The directory of watermark files; nil by default.
         public var watermarks: String?
         /// The limits of one image.
         public var limits = TranscodeLimits()
-        /// Whether images are refused where the kernel lacks a part of the sandbox; `.required` by default.
+        /// Whether to refuse images if the kernel lacks a part of the sandbox; `.required` by default.
         public var sandbox = SandboxPolicy.required
-        /// Memory for all images together, in bytes. An image waits until enough is free. Nil by default, for three
-        /// quarters of the machine's or of its control group's memory.
+        /// Bytes of memory for all images together; an image waits until enough is free. Nil, the default, is three
+        /// quarters of the memory of the machine or its control group.
         public var memoryBudget: Int?
-        /// A child is replaced after this many images; 500 by default.
+        /// Images after which a child is replaced; 500 by default.
         public var imagesPerChild = 500
-        /// A child that holds more memory than this between two images is replaced, in bytes; 256 MiB by default.
+        /// Bytes of memory between two images above which a child is replaced; 256 MiB by default.
         public var idleResidentBytes = 256 << 20
 
         /// The defaults.
@@ -42,13 +42,13 @@ public final class TranscoderPool: Sendable {
 
     private let configuration: Configuration
     private let program: TranscoderProgram
-    /// One permit for each child. The holder uses an idle child or starts one.
+    /// One permit per child. The holder uses an idle child or starts one.
     private let slots: AsyncSemaphore
-    /// The memory for all children's images, in units of `MemoryUnit`.
+    /// Memory for all children's images, in units of `MemoryUnit`.
     private let memory: AsyncSemaphore
     private let state = Locked(State())
 
-    /// Creates a pool. Children are started with the first images.
+    /// Creates a pool. The first images start the children.
     public init(configuration: Configuration = Configuration()) {
         precondition(configuration.imagesPerChild > 0, "a child must serve an image")
         self.configuration = configuration
@@ -67,26 +67,26 @@ public final class TranscoderPool: Sendable {
     /// The process ids of the running children.
     public var children: [Int32] { state.withLock { $0.all }.compactMap(\.processID) }
 
-    /// How many children hold an image.
+    /// Children that are working on an image.
     public var workingCount: Int { state.withLock { $0.all }.count(where: \.isWorking) }
 
-    /// What all children have done since the pool was created.
+    /// Counts of all children since the pool was created.
     package var counts: ChildCounts { state.withLock { $0.all }.map(\.counts).reduce(ChildCounts(), +) }
 
-    /// Checks that the program of the children is there.
+    /// Checks that the children's program exists.
     ///
-    /// - Throws: `TranscodeError` 501 when it is missing or cannot be opened.
+    /// - Throws: `TranscodeError` 501 if it is missing or cannot be opened.
     public func requireProgram() throws(TranscodeError) { _ = try program.file() }
 
-    /// Makes the variants of one image. Waits for a free child, then calls `open` for the request; the caller bounds
-    /// how many wait. At most `count` calls are between `open` and their return, so the pool bounds how many outputs
-    /// are open.
+    /// Makes the variants of one image. Waits for a free child, then calls `open` for the request. At most `count`
+    /// calls are between `open` and their return, which bounds the open outputs; the caller must bound the waiting
+    /// calls.
     ///
     /// Cancelling the task kills the child.
     ///
     /// - Parameters:
-    ///   - failure: converts a `TranscodeError` of an image of which nothing could be made: 1001, 202…206, 301, 501, or
-    ///     2002 when cancelled. A variant that failed alone is a failure in the report (203…206, 401, 402, 403, 501).
+    ///   - failure: converts a `TranscodeError` of an image without any result: 1001, 202…206, 301, 501, or 2002 if
+    ///     cancelled. Failures of single variants are in the report (203…206, 401, 402, 403, 501).
     ///   - open: opens the outputs.
     /// - Throws: what `failure` returns and what `open` throws.
     public func transcode<Failure: Error>(
@@ -112,14 +112,14 @@ public final class TranscoderPool: Sendable {
         }
     }
 
-    /// Makes the variants of one image whose outputs are open already; otherwise like `transcode(failure:open:)`.
+    /// As `transcode(failure:open:)`, with outputs that are already open.
     public func transcode(_ request: TranscodeRequest) async throws(TranscodeError) -> TranscodeReport {
         try await transcode(failure: { $0 }, open: { () throws(TranscodeError) in request })
     }
 
     /// Reads and checks an image's header in a child.
     ///
-    /// - Parameter source: the original, open for reading; the caller keeps it.
+    /// - Parameter source: the original, open for reading; stays the caller's.
     /// - Throws: `TranscodeError` as `transcode` does.
     package func probe(_ source: Int32) async throws(TranscodeError) -> SourceHeader {
         guard let header = try await perform(.probe, nil, descriptors: [source]).header else {
@@ -128,10 +128,10 @@ public final class TranscoderPool: Sendable {
         return header
     }
 
-    /// How the variants of an image would be made and what that would cost; no pixel is decoded.
+    /// Plans an image's variants and estimates their cost without decoding pixels.
     ///
     /// - Parameters:
-    ///   - source: the original, open for reading; the caller keeps it.
+    ///   - source: the original, open for reading; stays the caller's.
     ///   - scale, options: as in `TranscodeRequest`.
     /// - Throws: `TranscodeError` as `probe` does.
     package func plan(
@@ -145,9 +145,9 @@ public final class TranscoderPool: Sendable {
         return plan
     }
 
-    /// Tests the codecs of this machine, for `larder doctor`.
+    /// Tests this machine's codecs, for `larder doctor`.
     ///
-    /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
+    /// - Throws: `TranscodeError` 301 or 501 if no child can be started.
     package func selfTest() async throws(TranscodeError) -> CodecReport {
         guard let codecs = try await perform(.selfTest, nil, descriptors: []).codecs else {
             throw TranscodeError.malformedReply
@@ -155,9 +155,9 @@ public final class TranscoderPool: Sendable {
         return codecs
     }
 
-    /// What the kernel denies the children. Starts a child, which later images use.
+    /// The children's sandbox level. Starts a child, which later images use.
     ///
-    /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
+    /// - Throws: `TranscodeError` 301 or 501 if no child can be started.
     public func sandboxLevel() async throws(TranscodeError) -> SandboxLevel {
         guard let level = try await perform(.abilities, nil, descriptors: []).sandbox else {
             throw TranscodeError.malformedReply
@@ -165,15 +165,15 @@ public final class TranscoderPool: Sendable {
         return level
     }
 
-    /// The formats that a variant can name and that this machine cannot write, because a library has no encoder.
+    /// Formats that a variant can name but this machine's libraries cannot write.
     ///
-    /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
+    /// - Throws: `TranscodeError` 301 or 501 if no child can be started.
     public func missingEncoders() async throws(TranscodeError) -> [ImageFormat] {
         let writable = try await perform(.abilities, nil, descriptors: []).writable
         return ImageFormat.outputs.filter { !writable.contains($0) }
     }
 
-    /// Kills all children and waits until they have ended. Current and later requests fail with 2002.
+    /// Kills all children and waits for their end. Current and later requests fail with 2002.
     public func shutdown() async {
         let all = state.withLock { state in
             state.isShutDown = true
@@ -191,11 +191,11 @@ public final class TranscoderPool: Sendable {
         return try await exchange(operation, request, descriptors: descriptors)
     }
 
-    /// One request to an idle child, or to a new one. The caller holds a slot.
+    /// Sends one request to an idle or new child. The caller holds a slot.
     private func exchange(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async throws(TranscodeError) -> ChildReply {
-        // The child that worked last is used first. A child that is not needed is never started.
+        // Use the child that worked last, so that unneeded children are never started.
         let child = state.withLock { state -> TranscoderChild? in
             if state.isShutDown { return nil }
             if let child = state.idle.popLast() { return child }
@@ -205,7 +205,7 @@ public final class TranscoderPool: Sendable {
         }
         guard let child else { throw TranscodeError(.cancelled, "the transcoders are shut down") }
         defer { state.withLock { $0.idle.append(child) } }
-        // A Result, as cancellation handlers do not pass typed errors on.
+        // A Result, as cancellation handlers do not pass on typed errors.
         let result = await withTaskCancellationHandler {
             await child.answer(operation, request, descriptors: descriptors)
         } onCancel: {
@@ -221,15 +221,15 @@ extension TranscodeError {
     fileprivate static let malformedReply = TranscodeError(.died, "the child's reply is malformed")
 }
 
-/// What the child processes of a pool have done since it was created.
+/// Counts of a pool's child processes since it was created.
 package struct ChildCounts: Sendable, Equatable {
-    /// Processes that were started: one per child at first, and one for each that was replaced.
+    /// Processes started, including replacements.
     package var started = 0
-    /// Processes that were lost with a request: they died, hung or exceeded a limit.
+    /// Processes lost with a request: died, hung or over a limit.
     package var lost = 0
-    /// Processor time of the requests that were answered.
+    /// Processor time of answered requests.
     package var processorTime = Duration.zero
-    /// Of that, the time of decoding, drawing and encoding.
+    /// The part spent on decoding, drawing and encoding.
     package var codecTime = Duration.zero
 
     mutating func add(_ result: Result<ChildReply, TranscodeError>) {
@@ -248,11 +248,11 @@ package struct ChildCounts: Sendable, Equatable {
     }
 }
 
-/// The memory of this machine, or of the control group that this process runs in.
+/// The memory of this machine, or of this process's control group.
 package enum MachineMemory {
-    /// In bytes: the lowest limit of the machine and of the groups above this process; 4 GiB when none is known.
+    /// In bytes: the lowest limit of the machine and its control groups; 4 GiB if unknown.
     ///
-    /// - Parameter root: the directory that stands for `/`.
+    /// - Parameter root: the directory used as `/`.
     package static func bytes(root: String = "") -> Int {
         let lines = (try? String(contentsOfFile: "\(root)/proc/meminfo", encoding: .utf8))?.split(separator: "\n")
         let name = "MemTotal:"
@@ -261,6 +261,6 @@ package enum MachineMemory {
         return [machine, ControlGroup(root: root).memoryBytes].compactMap(\.self).min() ?? 4 << 30
     }
 
-    /// Default limit on the memory of all images of a pool, in bytes.
+    /// Default of a pool's memory budget, in bytes.
     package static func budget(of bytes: Int) -> Int { bytes / 4 * 3 }
 }

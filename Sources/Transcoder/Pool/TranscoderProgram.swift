@@ -2,12 +2,12 @@ private import CLinux
 internal import Concurrency
 private import Glibc
 
-/// The program of a pool's child processes.
+/// The program of a pool's children.
 ///
-/// Its file stays open: a package that replaces the file while a pool runs gives this pool no child of another version.
+/// Its file stays open: if a package replaces it while the pool runs, all children still have the same version.
 final class TranscoderProgram: Sendable {
     struct File: Sendable, Equatable {
-        /// As it was searched.
+        /// The path as searched.
         let path: String
         let descriptor: Int32
     }
@@ -18,9 +18,9 @@ final class TranscoderProgram: Sendable {
     private let paths: [String]
     private let opened = Locked<File?>(nil)
 
-    /// Opens the program; when it is missing, each later child looks for it again.
+    /// Opens the program; if it is missing, each later child tries again.
     ///
-    /// - Parameter path: nil for the places of `paths(of:variable:)`.
+    /// - Parameter path: nil searches `paths(of:variable:)`.
     init(_ path: String?) {
         paths =
             path.map { [$0] }
@@ -30,8 +30,8 @@ final class TranscoderProgram: Sendable {
 
     deinit { if let file = opened.withLock({ $0 }) { close(file.descriptor) } }
 
-    /// Where the program is searched: the path in the environment if there is one, else the directory of the running
-    /// program, then `lib/larder` of its prefix.
+    /// The searched paths: from the environment if set, else the running program's directory, then `lib/larder` of its
+    /// prefix.
     static func paths(of program: String, variable: String?) -> [String] {
         if let variable, !variable.isEmpty { return [variable] }
         let directory = parent(of: program), prefix = parent(of: directory)
@@ -40,7 +40,7 @@ final class TranscoderProgram: Sendable {
 
     /// The open program.
     ///
-    /// - Throws: `TranscodeError` 501 when it is missing or cannot be opened.
+    /// - Throws: `TranscodeError` 501 if it is missing or cannot be opened.
     func file() throws(TranscodeError) -> File {
         // The first caller opens it for all.
         let (file, failure) = opened.withLock { opened -> (File?, Int32) in
@@ -62,7 +62,7 @@ final class TranscoderProgram: Sendable {
             "\(Self.name) is missing: not in \(paths.joined(separator: ", ")); \(Self.variable) can name it", failure)
     }
 
-    /// Without the mark of a file that has been replaced, as only its directory counts.
+    /// Without the kernel's suffix for a replaced file; only the directory matters.
     private static var runningProgram: String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
