@@ -1,10 +1,10 @@
-/// The paths of a cache in a directory. No function accesses a file.
+/// Paths of a cache in a directory. Accesses no file.
 ///
 /// Images are in one flat directory; everything else in it and in the root has a hidden name.
 package struct CacheLayout: Sendable {
-    /// The cache root, as given.
+    /// As given.
     package let root: String
-    /// Distinguishes several caches in one root; the directory's name by SDWebImage's naming.
+    /// Distinguishes several caches in one root; with SDWebImage's naming the directory's name.
     package let namespace: String
     /// Derives file names from cache keys.
     package let naming: any CacheNaming
@@ -12,7 +12,7 @@ package struct CacheLayout: Sendable {
     /// - Parameters:
     ///   - namespace: one visible path component; `default`, the default, is SDWebImage's shared cache.
     ///   - naming: SDWebImage's by default.
-    /// - Throws: `StoreError.invalidName` when `root` is empty, or `namespace` is not one component or is hidden.
+    /// - Throws: `StoreError.invalidName` if `root` is empty, or `namespace` is hidden or not a single component.
     package init(
         root: String, namespace: String = "default", naming: any CacheNaming = .sdWebImage
     ) throws(StoreError) {
@@ -25,17 +25,16 @@ package struct CacheLayout: Sendable {
         self.naming = naming
     }
 
-    /// The path of the directory that holds the images.
+    /// The directory of the images.
     package var directory: String { root + "/" + naming.directory(of: namespace) }
 
-    /// The path of the key's file.
     package func path(of key: CacheKey) -> String { path(named: naming.fileName(of: key)) }
 
     func path(named name: String) -> String { directory + "/" + name }
 }
 
 extension String {
-    /// Whether the text can name a visible file: one path component that does not begin with a dot.
+    /// Whether the text is one path component that does not begin with a dot.
     var isVisibleFileName: Bool {
         !isEmpty && !utf8.contains(0) && !utf8.contains(UInt8(ascii: "/")) && utf8.first != UInt8(ascii: ".")
     }

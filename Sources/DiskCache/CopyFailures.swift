@@ -1,22 +1,21 @@
-/// Decides which failure ends a copy: one that the other files have, too. A pure value.
+/// Decides which failure ends a copy, because other files would fail too.
 ///
 /// A damaged file fails alone. A full disk or a missing bucket ends the copy at once. A refusal, or a server that does
-/// not respond, may concern one file or all of them: many in a row end the copy.
+/// not respond, may affect one file or all: many consecutive ones end the copy.
 package struct CopyFailures: Sendable {
-    /// How many failures in a row, of those that may concern every file, end a copy.
+    /// Consecutive failures, of kinds that may affect every file, that end a copy.
     package static let limit = 100
 
     private var row = 0
 
-    /// No failure so far.
     package init() {}
 
     /// Counts a file.
     ///
-    /// - Throws: its `StoreError` when that ends the copy.
+    /// - Throws: its `StoreError` if that ends the copy.
     package mutating func add(_ result: Result<StoreCopy.Outcome, StoreError>) throws(StoreError) {
         switch result {
-        // No store was asked.
+        // No store was accessed.
         case .success(.stray): return
         case .success: row = 0
         case .failure(let error):
@@ -32,13 +31,13 @@ package struct CopyFailures: Sendable {
 }
 
 extension StoreError {
-    /// What a failure says about the other files of the store.
+    /// A failure's meaning for the store's other files.
     fileprivate enum Extent {
-        /// Nothing: the file fails alone.
+        /// None: the file fails alone.
         case file
-        /// They may fail in the same way.
+        /// They may fail too.
         case unknown
-        /// They fail in the same way.
+        /// They fail too.
         case store
     }
 
@@ -47,10 +46,10 @@ extension StoreError {
         case .damaged, .tooLarge, .nameTooLong, .invalidName, .exists, .isADirectory: .file
         // A file over the maximum size fails alone.
         case .diskFull: isLocal ? .store : .file
-        // A file of another user, or an object in an archive class, fails alone; wrong credentials fail always. A few
-        // objects that the server never sends can keep a client from further requests for a moment.
+        // A file of another user, or an object in an archive class, fails alone; wrong credentials always fail. A few
+        // objects that the server never sends can briefly block a client.
         case .permission, .unavailable: .unknown
-        // Without a system call it is the bucket: a missing object is no failure.
+        // Without a system call the bucket is missing: a missing object is no failure.
         case .missing where number == 0: .store
         default: isLocal ? .store : .unknown
         }

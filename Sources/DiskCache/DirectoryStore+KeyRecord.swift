@@ -1,17 +1,17 @@
 import Glibc
 private import ImageModel
 
-/// The attribute that records a file's key, where two keys can have one name.
+/// The attribute that records a file's key if two keys can share a name.
 let keyAttribute = "larder.key"
 
-/// The record of a key: its text, or its SHA-256 where ext4 may have no room for the text.
+/// The record of a key: its text, or its SHA-256 if ext4 may have no room for the text.
 enum KeyRecord {
     static func bytes(of key: CacheKey) -> [UInt8] {
         let text = Array(key.text.utf8)
         return text.count <= 1_000 ? text : Array("sha256:\(SHA256Digest.hex(of: text))".utf8)
     }
 
-    /// The image of a record in words, without the user and the query of its URL, which may be secrets.
+    /// The recorded image for messages, without its URL's user and query, which may be secrets.
     static func shown(_ record: [UInt8]) -> String {
         let parts = record.split(separator: 0x1F, maxSplits: 2).map { String(decoding: $0, as: UTF8.self) }
         guard let url = parts.first else { return "an image of an unknown key" }
@@ -28,7 +28,7 @@ enum KeyRecord {
 }
 
 extension OpenFile {
-    /// - Throws: `StoreError`, `nameTaken` when the file has another key or none is recorded.
+    /// - Throws: `StoreError`, `nameTaken` if the file has another key or none recorded.
     func check(isOf key: CacheKey) throws(StoreError) { try check(isOf: KeyRecord.bytes(of: key)) }
 
     fileprivate func check(isOf record: [UInt8]) throws(StoreError) {
@@ -40,7 +40,7 @@ extension OpenFile {
 }
 
 extension DirectoryStore {
-    /// Tests that the file system keeps the records.
+    /// Tests whether the file system keeps the records.
     func checkRecords(_ probe: TemporaryFile) throws(StoreError) {
         try probe.setAttribute(keyAttribute, [1])
         guard probe.attribute(keyAttribute) == [1] else {
@@ -50,8 +50,8 @@ extension DirectoryStore {
         }
     }
 
-    /// Calls `body` with the path of a file. A file of another key in place of a directory is `nameTaken`: it concerns
-    /// this name only.
+    /// Calls `body` with a file's path. Another key's file in place of a directory is `nameTaken`: it affects this name
+    /// only.
     func reading<Value>(
         _ name: String, _ body: (String) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -63,12 +63,12 @@ extension DirectoryStore {
         }
     }
 
-    /// Gives the file its name, and creates the directories of the path. A file of the same key is replaced.
+    /// Gives the file its name and creates the path's directories. Replaces a file of the same key.
     ///
-    /// Two processes cannot both create the name (`link`). Only if the file is deleted between the two calls can a
-    /// replacement hit a file of another key.
+    /// `link` prevents two processes from creating the name. Only if the file is deleted between the two calls can a
+    /// replacement hit another key's file.
     ///
-    /// - Throws: `StoreError`, `nameTaken` when the name belongs to another key or to a directory.
+    /// - Throws: `StoreError`, `nameTaken` if the name belongs to another key or a directory.
     func claim(_ name: String, for file: TemporaryFile) throws(StoreError) {
         let path = layout.path(named: name)
         guard let record = file.attribute(keyAttribute) else {
@@ -83,7 +83,7 @@ extension DirectoryStore {
         try file.rename(to: path)
     }
 
-    /// Creates missing directories; false when the name exists.
+    /// Creates missing directories; false if the name exists.
     private func link(_ file: TemporaryFile, to path: String) throws(StoreError) -> Bool {
         var result = Glibc.link(file.path, path)
         if result != 0 && errno == ENOENT {
@@ -102,7 +102,7 @@ extension DirectoryStore {
         return result == 0
     }
 
-    /// The directory of a path with a slash.
+    /// The directory of a path that contains a slash.
     static func parent(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     }

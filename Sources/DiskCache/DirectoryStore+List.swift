@@ -1,7 +1,7 @@
 import Glibc
 
 extension DirectoryStore {
-    /// Calls `body` with every entry below the directory, in no order, until it returns false; memory use is constant.
+    /// Calls `body` with every entry below the directory, in no order, until it returns false. Constant memory.
     public func list(
         hidden: Bool = false, _ body: (CacheEntry) throws(StoreError) -> Bool
     ) throws(StoreError) {
@@ -11,7 +11,7 @@ extension DirectoryStore {
         }
     }
 
-    /// The number of visible names in the directory itself.
+    /// Visible names in the directory itself.
     public func count() throws(StoreError) -> Int {
         guard var names = try DirectoryStream(ifPresent: layout.directory, following: true) else {
             throw StoreError("open", layout.directory, number: ENOENT)
@@ -23,11 +23,11 @@ extension DirectoryStore {
         return count
     }
 
-    /// Deletes every visible file and directory. SDWebImage 5.21.5, `SDDiskCache.removeAllData`, instead deletes and
-    /// recreates the directory.
+    /// Deletes every visible file and directory. SDWebImage 5.21.5, `SDDiskCache.removeAllData`, deletes and recreates
+    /// the directory instead.
     ///
-    /// - Throws: `StoreError`; `notADirectory` for a directory that is a symbolic link; `invalidName`, after everything
-    ///   else is deleted, for a name that is not UTF-8.
+    /// - Throws: `StoreError`; `notADirectory` if the directory is a symbolic link; `invalidName`, after deleting
+    ///   everything else, for a name that is not UTF-8.
     public func clear(isDryRun: Bool = false, deleted: (CacheEntry) -> Void = { _ in }) throws(StoreError) {
         var directories: [String] = []
         var unnamed: StoreError?
@@ -44,7 +44,7 @@ extension DirectoryStore {
             }
             return true
         }
-        // Subdirectories before their parents. A directory with a hidden file in it stays.
+        // Subdirectories before their parents. A directory with a hidden file remains.
         for path in isDryRun ? [] : directories.sorted(by: >) { try held.rmdir(path) }
         if let unnamed { throw unnamed }
     }

@@ -3,22 +3,20 @@ import Glibc
 
 /// Images as files in a directory, compatible with SDWebImage's disk cache.
 ///
-/// Any number of processes may use one directory. A file gets its name by a rename within the directory, so a visible
-/// name always refers to a whole file, whatever process is killed. Source: SDWebImage 5.21.5, `SDDiskCache`; unlike
-/// there, every failure is reported.
+/// Any number of processes may use one directory. Files get their names by renaming, so a visible name always refers to
+/// a complete file, whichever process is killed. Source: SDWebImage 5.21.5, `SDDiskCache`, which does not report every
+/// failure.
 public struct DirectoryStore: ImageStore {
-    /// The paths of the files.
     package let layout: CacheLayout
-    /// How much of a committed file survives a power failure.
+    /// Which committed files survive a power failure.
     public let durability: Durability
-    /// Read-only stores that `open` searches for images that this one does not have: SDWebImage's additional cache
-    /// path.
+    /// Read-only stores that `open` searches for missing images: SDWebImage's additional cache path.
     public let fallbacks: [any ImageStore]
-    /// Keeps the open marker of this process; nil in a store that was not opened.
+    /// Keeps this process's open marker; nil in a store that was not opened.
     let openMarker: OpenMarker?
     let permissions: FilePermissions
 
-    /// Accesses a cache without creating its directories, its id or an open marker.
+    /// Accesses a cache without creating directories, id or open marker.
     package init(_ layout: CacheLayout) {
         self.layout = layout
         durability = .data
@@ -27,17 +25,17 @@ public struct DirectoryStore: ImageStore {
         permissions = FilePermissions()
     }
 
-    /// Opens the cache in `root`; creates its directories and its id if necessary, and tests that it is writable.
+    /// Opens the cache in `root`: creates missing directories and its id, and tests that it is writable.
     ///
-    /// Deletes the temporary files of dead processes, as far as permissions allow. The files of other hosts and containers
-    /// are deleted only when they are a day old.
+    /// Deletes temporary files of dead processes, as far as permissions allow; those from other hosts and containers
+    /// only when they are a day old.
     ///
     /// - Parameters:
     ///   - root: the cache root.
     ///   - namespace: `default` by default.
     ///   - naming: SDWebImage's by default.
     ///   - durability: `.data` by default.
-    ///   - permissions: for new files and directories, 0644 and 0755 less the umask by default.
+    ///   - permissions: for new files and directories; by default 0644 and 0755 minus the umask.
     ///   - fallbacks: none by default.
     /// - Throws: `StoreError`.
     public init(
@@ -64,14 +62,14 @@ public struct DirectoryStore: ImageStore {
     /// The last component of the layout's directory.
     public var directory: String { naming.directory(of: layout.namespace) }
 
-    /// Read from a hidden file in the root, which is created if necessary.
+    /// Read from a hidden file in the root, which is created if missing.
     public var cacheID: String {
         get throws(StoreError) { try CacheID.readOrCreate(in: layout.root, permissions) }
     }
 
     // MARK: - Reading
 
-    /// Opens a regular file and sets its access time, unless the file system or its permissions prevent that.
+    /// Opens a regular file and sets its access time, unless the file system or permissions prevent that.
     public func open(named name: String) throws(StoreError) -> OpenFile? {
         openMarker?.refresh()
         let file = try reading(name) { (path) throws(StoreError) in try OpenFile(ifPresent: path) }
@@ -79,13 +77,13 @@ public struct DirectoryStore: ImageStore {
         return file
     }
 
-    /// Opens a regular file; the access time also stays when it is read, provided that this process owns it.
+    /// Opens a regular file; reading it keeps the access time if this process owns it.
     public func peek(named name: String) throws(StoreError) -> OpenFile? {
         try reading(name) { (path) throws(StoreError) in try OpenFile(peekingAt: path) }
     }
 
-    /// When a file was created, which is shortly before it was stored; nil when it does not exist. On file systems that
-    /// do not record it, the modification.
+    /// The creation date, shortly before the file was stored; nil if it does not exist. The modification date if the
+    /// file system does not record creation.
     package func creationDate(named name: String) throws(StoreError) -> Timestamp? {
         let path = layout.path(named: name)
         var status = larder_entry()
@@ -96,7 +94,7 @@ public struct DirectoryStore: ImageStore {
 
     // MARK: - Writing
 
-    /// Creates a temporary file with a hidden name in the directory, and the directory if it has been deleted.
+    /// Creates a temporary file with a hidden name in the directory, and the directory if deleted.
     public func begin() throws(StoreError) -> TemporaryFile {
         openMarker?.refresh()
         do throws(StoreError) {
@@ -108,8 +106,8 @@ public struct DirectoryStore: ImageStore {
         }
     }
 
-    /// Dates the file if the naming's library reads the date, syncs it as `durability` says, then renames it, then, for
-    /// `.full`, syncs the directory.
+    /// Dates the file if the naming's library reads the date, syncs it as `durability` says, renames it, and for
+    /// `.full` syncs the directory.
     public func commit(
         _ file: TemporaryFile, named name: String, if isPermitted: () -> Bool
     ) throws(StoreError) -> Bool {
@@ -122,7 +120,7 @@ public struct DirectoryStore: ImageStore {
         return true
     }
 
-    /// Deletes a file and returns whether it existed. A directory that is a symbolic link is refused.
+    /// Deletes a file and returns whether it existed. Refuses a directory that is a symbolic link.
     public func remove(named name: String) throws(StoreError) -> Bool {
         do throws(StoreError) {
             return try HeldDirectory(of: layout).unlink(name)
@@ -134,22 +132,22 @@ public struct DirectoryStore: ImageStore {
 }
 
 extension DirectoryStore {
-    /// How many files `adopt` moved and left.
+    /// Files moved and left by `adopt`.
     public struct Adoption: Hashable, Sendable {
         /// Moved to this cache.
         public var moved = 0
-        /// Left, because this cache has a file of that name.
+        /// Left because this cache has a file of that name.
         public var left = 0
     }
 
     /// Moves the files of a cache of SDWebImage before 5.0, for example
     /// `default/com.hackemist.SDWebImageCache.default`, into this one under their old names, where `open` finds them.
     ///
-    /// Existing files are kept. The old directory is deleted once it is empty; SDWebImage deletes it in any case. The
-    /// call can be repeated after a crash.
+    /// Existing files are kept. The old directory is deleted once empty; SDWebImage always deletes it. May be repeated
+    /// after a crash.
     ///
     /// - Parameter directory: on the same file system.
-    /// - Throws: `StoreError`, `missing` when there is no such directory.
+    /// - Throws: `StoreError`, `missing` if there is no such directory.
     public func adopt(_ directory: String) throws(StoreError) -> Adoption {
         var adoption = Adoption()
         try DirectoryWalk(directory: directory, includesHidden: false).visit { (entry) throws(StoreError) in

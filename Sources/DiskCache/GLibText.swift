@@ -1,14 +1,14 @@
 private import CGLib
 
-/// The functions of GLib that return a string.
+/// GLib's functions that return strings.
 enum GLibText {
-    /// The MD5 of `bytes` as 32 lower-case hexadecimal digits.
+    /// 32 lower-case hexadecimal digits.
     static func md5(of bytes: some Collection<UInt8>) -> String { digest(of: bytes, G_CHECKSUM_MD5) }
 
-    /// The SHA-1 of `bytes` as 40 lower-case hexadecimal digits.
+    /// 40 lower-case hexadecimal digits.
     static func sha1(of bytes: some Collection<UInt8>) -> String { digest(of: bytes, G_CHECKSUM_SHA1) }
 
-    /// The corresponding C function is `g_compute_checksum_for_data`.
+    /// Calls `g_compute_checksum_for_data`.
     private static func digest(of bytes: some Collection<UInt8>, _ type: GChecksumType) -> String {
         let digest = Array(bytes).withUnsafeBufferPointer {
             copy(g_compute_checksum_for_data(type, $0.baseAddress, gsize($0.count)))
@@ -17,7 +17,7 @@ enum GLibText {
         return digest
     }
 
-    /// A random UUID (version 4) in lower case (`g_uuid_string_random`).
+    /// A lower-case UUID, version 4 (`g_uuid_string_random`).
     static func randomUUID() -> String {
         guard let text = copy(g_uuid_string_random()) else {
             preconditionFailure("GLib aborts when it runs out of memory")

@@ -1,55 +1,55 @@
 private import ImageModel
 
-/// Keeps images by file name, for example in a directory or in an object store.
+/// Stores images by file name, for example in a directory or an object store.
 ///
 /// Storing takes three steps: `begin` creates a temporary file, the caller or a child process writes to its descriptor,
-/// and `commit` makes it visible under its name in one step. `begin` always returns an open local file: a store on
-/// another host stages it in a local temporary directory and uploads it in `commit`.
+/// and `commit` makes it visible atomically. The temporary file is always local: a store on another host uploads it in
+/// `commit`.
 ///
-/// A store works with file names; `naming` derives them from cache keys. All functions block.
+/// Stores work with file names; `naming` derives them from cache keys. All functions block.
 public protocol ImageStore: Sendable {
     /// Derives file names from cache keys.
     var naming: any CacheNaming { get }
     /// The directory of the images, relative to the cache root: `default`.
     var directory: String { get }
-    /// Whether an image is also searched under the names that earlier versions gave it; true by default.
+    /// Whether to search images also under the names of earlier versions; true by default.
     var searchesEarlierNames: Bool { get }
-    /// Whether files keep extended attributes and can be opened without a transfer; true by default.
+    /// Whether files keep extended attributes and open without a transfer; true by default.
     var keepsAttributes: Bool { get }
-    /// Read-only stores that `open` searches, in order, for an image that this store does not have.
+    /// Read-only stores that `open` searches, in order, for missing images.
     var fallbacks: [any ImageStore] { get }
-    /// A random UUID kept with the images: two processes that read the same id use the same cache.
+    /// A random UUID stored with the images: processes that read the same id use the same cache.
     var cacheID: String { get throws(StoreError) }
 
-    /// Creates a temporary file. It is deleted with its last reference unless it is committed.
+    /// Creates a temporary file, deleted with its last reference unless committed.
     func begin() throws(StoreError) -> TemporaryFile
 
-    /// Makes a completely written file visible as `name`, in place of an earlier one.
+    /// Makes a completely written file visible as `name`, replacing an earlier one.
     ///
     /// - Parameters:
-    ///   - file: one of `begin()`.
+    ///   - file: from `begin()`.
     ///   - name: its path below the cache's root.
-    ///   - isPermitted: called once the bytes are durable, directly before the file becomes visible. A worker that has
-    ///     lost its lease returns false here, and nothing is published.
+    ///   - isPermitted: called once the bytes are durable, immediately before the file becomes visible. A worker that
+    ///     has lost its lease returns false, and nothing is published.
     /// - Returns: what `isPermitted` returned.
-    /// - Throws: `StoreError`, `missing` for a file that was committed before. The name then has its earlier file, or,
-    ///   when only the sync of the directory failed, the new one.
+    /// - Throws: `StoreError`, `missing` for an already committed file. The name then has its earlier file, or the new
+    ///   one if only the directory's sync failed.
     func commit(_ file: TemporaryFile, named name: String, if isPermitted: () -> Bool) throws(StoreError) -> Bool
 
-    /// Opens a file and sets its access time to now; nil when it does not exist.
+    /// Opens a file and sets its access time to now; nil if it does not exist.
     func open(named name: String) throws(StoreError) -> OpenFile?
 
-    /// Opens a file without changing its access time; nil when it does not exist.
+    /// Opens a file without changing its access time; nil if it does not exist.
     func peek(named name: String) throws(StoreError) -> OpenFile?
 
-    /// The size of a file in bytes; nil when it does not exist. A store on another host does not transfer the file.
+    /// A file's size in bytes; nil if it does not exist. A store on another host does not transfer the file.
     ///
     /// - Parameters:
     ///   - name: its path below the cache's root.
-    ///   - isUse: whether its access time is set to now.
+    ///   - isUse: whether to set its access time to now.
     func size(named name: String, isUse: Bool) throws(StoreError) -> Int?
 
-    /// SHA-256 of a file, 64 hexadecimal digits, as the store recorded it, else of its bytes; nil when it does not exist.
+    /// A file's SHA-256, 64 hexadecimal digits, as recorded by the store, else of its bytes; nil if it does not exist.
     func digest(named name: String) throws(StoreError) -> String?
 
     /// Deletes a file and returns whether it existed.
@@ -58,9 +58,9 @@ public protocol ImageStore: Sendable {
     /// Calls `body` with every file, in no order, until it returns false.
     ///
     /// - Parameters:
-    ///   - hidden: whether hidden files and directories are included, in stores that have them.
-    ///   - body: returns whether the list goes on.
-    /// - Throws: `StoreError`, `missing` when the cache does not exist; what `body` throws.
+    ///   - hidden: whether to include hidden files and directories, in stores that have them.
+    ///   - body: false ends the list.
+    /// - Throws: `StoreError`, `missing` if the cache does not exist; what `body` throws.
     func list(hidden: Bool, _ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError)
 
     /// The number of files, without reading their attributes.
@@ -70,19 +70,19 @@ public protocol ImageStore: Sendable {
     ///
     /// - Parameters:
     ///   - isDryRun: deletes nothing.
-    ///   - deleted: called for each file that was, or would be, deleted.
+    ///   - deleted: called for each deleted file.
     func clear(isDryRun: Bool, deleted: (CacheEntry) -> Void) throws(StoreError)
 
     /// Deletes the files that `policy` selects.
     ///
     /// - Parameters:
-    ///   - policy: the maximum age and size.
-    ///   - now: the time from which ages are counted.
+    ///   - policy: maximum age and size.
+    ///   - now: the reference time for ages.
     ///   - isDryRun: deletes nothing.
-    ///   - deleted: called for each file that was, or would be, deleted.
-    ///   - progress: called after each file; returning false stops the run, and the next one continues.
-    /// - Throws: `StoreError`, `busy` while another process expires this cache. A file that cannot be deleted is
-    ///   counted in the report instead.
+    ///   - deleted: called for each deleted file.
+    ///   - progress: called after each file; false stops the run, and the next one continues.
+    /// - Throws: `StoreError`, `busy` while another process expires this cache. Files that cannot be deleted are
+    ///   counted in the report.
     func expire(
         _ policy: ExpiryPolicy, now: Timestamp, isDryRun: Bool, deleted: (ExpiredFile) -> Void,
         progress: (ExpiryReport) -> Bool
@@ -90,10 +90,10 @@ public protocol ImageStore: Sendable {
 }
 
 extension ImageStore {
-    /// Yes.
+    /// True.
     public var searchesEarlierNames: Bool { true }
 
-    /// Yes.
+    /// True.
     public var keepsAttributes: Bool { true }
 
     /// No fallbacks.
@@ -118,18 +118,18 @@ extension ImageStore {
     /// The path of the key's file, relative to the cache root: `default/dff8cd3202a7f9a9529a….png`.
     public func relativePath(of key: CacheKey) -> String { directory + "/" + naming.fileName(of: key) }
 
-    /// Whether the store itself has an image for `key`. Does not change access times.
+    /// Whether the store itself has an image for `key`. Keeps access times.
     public func contains(_ key: CacheKey) throws(StoreError) -> Bool {
         guard !naming.mayShareNames else { return try checked(peek(named: naming.fileName(of: key)), key) != nil }
         for name in names(of: key) where try size(named: name, isUse: false) != nil { return true }
         return false
     }
 
-    /// Opens the image for `key` and sets its access time to now; nil when neither the store nor a fallback has it.
+    /// Opens the image for `key` and sets its access time to now; nil if neither the store nor a fallback has it.
     ///
-    /// Access times in fallbacks do not change where this process owns the files or is root.
+    /// Access times in fallbacks do not change if this process owns the files or is root.
     ///
-    /// - Throws: `StoreError`, `nameTaken` when the file has another key.
+    /// - Throws: `StoreError`, `nameTaken` if the file has another key.
     public func open(_ key: CacheKey) throws(StoreError) -> OpenFile? {
         for name in names(of: key) {
             if let file = try checked(open(named: name), key) { return file }
@@ -141,8 +141,8 @@ extension ImageStore {
         return nil
     }
 
-    /// Opens the store's own image for `key` without changing its access time; nil when there is none, also when the
-    /// file of its name is another key's or has no record of a key.
+    /// Opens the store's own image for `key` without changing its access time; nil if there is none, or the file of its
+    /// name has another key or none recorded.
     package func peek(_ key: CacheKey) throws(StoreError) -> OpenFile? {
         let file = try peek(named: naming.fileName(of: key))
         do throws(StoreError) { return try checked(file, key) } catch {
@@ -151,13 +151,13 @@ extension ImageStore {
         }
     }
 
-    /// `file`, after its key is compared where another key can have its name.
+    /// Returns `file` after comparing its key, if another key can have its name.
     private func checked(_ file: OpenFile?, _ key: CacheKey) throws(StoreError) -> OpenFile? {
         if naming.mayShareNames { try file?.check(isOf: key) }
         return file
     }
 
-    /// The size of the image for `key` in bytes, whose access time is set to now; nil when neither the store nor a
+    /// The size of the image for `key` in bytes, setting its access time to now; nil if neither the store nor a
     /// fallback has it.
     public func use(_ key: CacheKey) throws(StoreError) -> Int? {
         guard !naming.mayShareNames else { return try open(key)?.size }
@@ -170,7 +170,7 @@ extension ImageStore {
         return nil
     }
 
-    /// Makes a completely written file the image of `key`; `commit(_:named:if:)` has the details.
+    /// Makes a completely written file the image of `key`; see `commit(_:named:if:)`.
     @discardableResult
     public func commit(
         _ file: TemporaryFile, as key: CacheKey, if isPermitted: () -> Bool = { true }
@@ -186,7 +186,7 @@ extension ImageStore {
         try commit(file, as: key)
     }
 
-    /// Deletes the image of `key`, also under names of earlier versions, and returns whether there was one.
+    /// Deletes the image of `key`, also under earlier versions' names, and returns whether there was one.
     @discardableResult
     public func remove(_ key: CacheKey) throws(StoreError) -> Bool {
         if naming.mayShareNames { _ = try contains(key) }
@@ -195,11 +195,10 @@ extension ImageStore {
         return isRemoved
     }
 
-    /// Deletes the image of `key`, also under names of earlier versions. A file that is another key's or has no record
-    /// of a key stays.
+    /// Deletes the image of `key`, also under earlier versions' names. Files with another key or none recorded stay.
     ///
     /// - Parameter isDryRun: deletes nothing.
-    /// - Returns: the sizes of the files in bytes; empty when there is none.
+    /// - Returns: the files' sizes in bytes; empty if there is none.
     package func remove(_ key: CacheKey, isDryRun: Bool) throws(StoreError) -> [Int] {
         if naming.mayShareNames, try peek(key) == nil { return [] }
         var sizes: [Int] = []
@@ -211,8 +210,8 @@ extension ImageStore {
         return sizes
     }
 
-    /// The extended data committed with the image of `key`; nil when there is none, the file system keeps none, or the
-    /// image has a name of an earlier version, as in SDWebImage 5.21.5, `SDDiskCache.extendedDataForKey:`.
+    /// The extended data committed with the image of `key`; nil if there is none, the file system keeps none, or the
+    /// image has an earlier version's name, as in SDWebImage 5.21.5, `SDDiskCache.extendedDataForKey:`.
     public func extendedData(for key: CacheKey) throws(StoreError) -> [UInt8]? {
         try peek(named: naming.fileName(of: key))?.attribute(extendedDataAttribute)
     }

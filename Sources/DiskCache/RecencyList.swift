@@ -1,5 +1,4 @@
-/// Values by key in the order of their last use, with limits on their number and cost. Every operation takes constant
-/// time.
+/// Values by key in order of last use, limited by number and cost. Every operation takes constant time.
 package struct RecencyList<Key: Hashable, Value> {
     private struct Node {
         let key: Key
@@ -29,15 +28,15 @@ package struct RecencyList<Key: Hashable, Value> {
     /// Clamped to `Int`.
     package var totalCost: Int { Int(clamping: cost) }
 
-    /// Not a use.
+    /// Does not count as a use.
     package func contains(_ key: Key) -> Bool { indexes[key] != nil }
 
-    /// The value of `key`; not a use.
+    /// Does not count as a use.
     package func value(_ key: Key) -> Value? { indexes[key].flatMap { nodes[$0]?.value } }
 
     package var oldestKey: Key? { oldest.flatMap { nodes[$0]?.key } }
 
-    /// Calls `body` with every value, the most recently used first.
+    /// Most recently used first.
     package func forEachByRecency(_ body: (Key, Value) -> Void) {
         var index = newest
         while let current = index, let node = nodes[current] {
@@ -46,7 +45,7 @@ package struct RecencyList<Key: Hashable, Value> {
         }
     }
 
-    /// The value of `key`, which becomes the most recently used one.
+    /// The value of `key`, which becomes the most recently used.
     package mutating func use(_ key: Key) -> Value? {
         guard let index = indexes[key], let node = nodes[index] else { return nil }
         unlink(index)
@@ -54,7 +53,7 @@ package struct RecencyList<Key: Hashable, Value> {
         return node.value
     }
 
-    /// Adds a value as the most recently used one, in place of an earlier one, unless it alone exceeds the limit.
+    /// Adds a value as the most recently used, replacing an earlier one, unless it alone exceeds the limit.
     package mutating func insert(_ value: Value, for key: Key, cost: Int = 0) {
         remove(key)
         guard costLimit <= 0 || cost <= costLimit else { return }
@@ -81,7 +80,7 @@ package struct RecencyList<Key: Hashable, Value> {
     /// Keeps the limits.
     package mutating func removeAll() { self = RecencyList(costLimit: costLimit, countLimit: countLimit) }
 
-    /// Evicts what exceeds the new limits.
+    /// Evicts whatever exceeds the new limits.
     package mutating func setLimits(cost: Int, count: Int) {
         costLimit = cost
         countLimit = count

@@ -1,9 +1,7 @@
-/// Copies files from one store into another, under the same names. A file that is there with the same bytes is skipped,
-/// so that a copy that was interrupted can be run again.
+/// Copies files between stores under the same names. Skips files that are already there with the same bytes, so an
+/// interrupted copy can be repeated.
 package struct StoreCopy: Sendable {
-    /// What was done with a file.
     package enum Outcome: Sendable, Hashable {
-        /// Stored in the destination.
         case copied
         /// The destination has the same bytes.
         case present
@@ -11,7 +9,7 @@ package struct StoreCopy: Sendable {
         case kept
         /// The source no longer has it.
         case vanished
-        /// No cache key has this file name: neither store was asked for it.
+        /// No cache key has this file name: neither store was accessed.
         case stray
     }
 
@@ -21,7 +19,7 @@ package struct StoreCopy: Sendable {
     private let destination: any ImageStore
     private let replaces: Bool
 
-    /// - Parameter replaces: whether files with other bytes are replaced; false by default, because they may be newer.
+    /// - Parameter replaces: whether to replace files with other bytes; false by default, because they may be newer.
     package init(from source: any ImageStore, to destination: any ImageStore, replacing replaces: Bool = false) {
         self.source = source
         self.destination = destination
@@ -30,9 +28,9 @@ package struct StoreCopy: Sendable {
 
     /// Copies one file with its extended data and validators. Blocks.
     ///
-    /// - Parameter size: in bytes, as the source lists it.
+    /// - Parameter size: in bytes, as listed by the source.
     package func copy(_ name: String, size: Int) throws(StoreError) -> Outcome {
-        // A bucket may list any name: `../x` would leave the directory of the destination.
+        // A bucket may list any name: `../x` would leave the destination's directory.
         let naming = destination.naming
         guard naming.mayShareNames || name.isVisibleFileName, naming.isFileName(name) else { return .stray }
         if let there = try destination.size(named: name, isUse: false) {

@@ -21,9 +21,9 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case exists
         /// The file to be replaced is a directory.
         case isADirectory
-        /// The process, or the system, has too many open files.
+        /// The process or system has too many open files.
         case tooManyOpenFiles
-        /// An attribute exceeds the limit of the file system, a manifest exceeds its limits, or the number of pixels is
+        /// An attribute exceeds the file system's limit, a manifest exceeds its limits, or the number of pixels is
         /// wrong.
         case tooLarge
         /// A root, namespace or table name cannot be used, or a file name is not UTF-8.
@@ -34,14 +34,13 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case busy
         /// The file system does not support the operation.
         case unsupported
-        /// The file of this name has another key, or a directory has this name.
+        /// The file of this name has another key, or the name is a directory.
         case nameTaken
-        /// The clock of this machine differs too much from the store's.
+        /// This machine's clock differs too much from the store's.
         case clockSkewed
-        /// A request to a store on another host did not reach it, failed there, or was one too many.
+        /// A request to a store on another host did not reach it, failed there, or was rate-limited.
         case unreachable
-        /// A store on another host answers no request: too many failed one after another, or its certificate or region
-        /// is wrong.
+        /// A store on another host answers no request: too many consecutive failures, or a wrong certificate or region.
         case unavailable
         /// The machine lacks memory, descriptors or a route.
         case machine
@@ -51,21 +50,21 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// The `errno` of the failed system call; 0 when none failed.
+    /// The failed system call's `errno`; 0 if none failed.
     public let number: Int32
-    /// The system call, for example `rename`, or a description of the operation.
+    /// The system call, such as `rename`, or a description of the operation.
     public let operation: String
     /// The path passed to it.
     public let path: String
-    /// The cause in words, where no system call and no code of this type has it; nil otherwise.
+    /// The cause in words, if neither a system call nor a code describes it.
     public let cause: String?
 
     /// A failure without a system call.
     ///
     /// - Parameters:
     ///   - code: the kind of failure.
-    ///   - operation: what failed, as the words after "cannot": `upload`.
-    ///   - path: the file, also one of another host.
+    ///   - operation: the words after "cannot", such as `upload`.
+    ///   - path: the file, possibly on another host.
     ///   - cause: why, in words; nil by default.
     public init(_ code: Code, _ operation: String, _ path: String, cause: String? = nil) {
         self.code = code
@@ -75,7 +74,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// The failure of a system call, with the current `errno` by default.
+    /// The failure of a system call, by default with the current `errno`.
     public init(_ operation: String, _ path: String, number: Int32 = errno) {
         self.code = Code(errorNumber: number)
         self.number = number
@@ -84,12 +83,12 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         cause = nil
     }
 
-    /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or
-    /// permission again, or the directory, its device or the store on another host is back.
+    /// Whether every file of the store fails like this until the machine has space, descriptors, memory or permission
+    /// again, or the directory, device or remote store is back.
     public var isLocal: Bool {
         switch number {
         case ENOTDIR, ENODEV, ENXIO, ESTALE: true
-        // A read may have met a bad sector of one file.
+        // A read may have hit a bad sector of one file.
         case EIO: !["read", "pread"].contains(operation)
         // Not EFBIG: a file over the maximum size fails alone.
         default:
@@ -98,7 +97,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// One line with the operation, the path and the cause. Control characters in the path are replaced by `?`.
+    /// One line with operation, path and cause. Control characters in the path become `?`.
     public var description: String {
         let path = String(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : Character($0) })
         guard number != 0 else {
@@ -109,7 +108,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         return "cannot \(Self.purpose(operation)) \(path): \(cause) (\(operation), errno \(number))"
     }
 
-    /// The purpose of a system call in words.
+    /// A system call's purpose in words.
     private static func purpose(_ call: String) -> String {
         switch call {
         case "mkdir": "create the directory"

@@ -2,7 +2,7 @@ import Glibc
 
 /// A point in time with the resolution of file systems.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Nanoseconds since 1970-01-01 00:00 UTC; earlier than 1677 and later than 2262 are clamped.
+    /// Nanoseconds since 1970-01-01 00:00 UTC, clamped to the years 1677 to 2262.
     public let nanoseconds: Int64
 
     /// `nanoseconds` after 1970-01-01 00:00 UTC.
@@ -13,10 +13,10 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     private init(clamping nanoseconds: Int128) { self.nanoseconds = Int64(clamping: nanoseconds) }
 
-    /// The current time of the host.
+    /// The host's current time.
     public static var now: Timestamp { now(by: CLOCK_REALTIME) }
 
-    /// The current time as the kernel dates files, some milliseconds earlier.
+    /// The kernel's current time for dating files, some milliseconds behind.
     static var nowOfFiles: Timestamp { now(by: CLOCK_REALTIME_COARSE) }
 
     private static func now(by clock: clockid_t) -> Timestamp {

@@ -1,28 +1,27 @@
 /// What a failure means: whether it is retried, blocks its URL, and counts against its origin.
 ///
-/// `all` holds the rows that the database's table `larder_data.retry_rule` starts with, and a test compares the two. A
-/// queue's jobs follow the database, where an operator may change or add rows; this copy is for use without one.
-/// Source: SDWebImage 5.21.5, `SDWebImageDownloader.shouldBlockFailedURLWithURL:error:`, where it has a rule.
+/// `all` equals the initial rows of the database's table `larder_data.retry_rule`, as a test verifies. A queue's jobs
+/// follow the database, where operators may change rows; this copy is for use without one. Source: SDWebImage 5.21.5,
+/// `SDWebImageDownloader.shouldBlockFailedURLWithURL:error:`, where it has a rule.
 package struct FailureClassification: Sendable, Hashable {
-    /// The error domain.
     package let domain: String
-    /// The code; nil is every code of the domain without a row of its own.
+    /// Nil matches every code of the domain without its own row.
     package let code: Int?
-    /// The HTTP status; nil is every status without a row of its own.
+    /// The HTTP status; nil matches every status without its own row.
     package let httpStatus: Int?
-    /// Whether another attempt follows while attempts are left.
+    /// Whether it is retried while attempts are left.
     package let isRetried: Bool
-    /// Whether the final failure puts the URL on the blocklist.
+    /// Whether the final failure blocks the URL.
     package let blocks: Bool
-    /// How long the first block lasts, 24 hours or 30 days; each further one lasts twice as long, 30 days at most.
+    /// Duration of the first block, 24 hours or 30 days; each further one lasts twice as long, up to 30 days.
     package let blockDuration: Duration
     /// Whether the failure counts towards the origin's breaker.
     package let countsForOrigin: Bool
-    /// The code that a second such failure of one job gets, which is final; nil when it keeps its own.
+    /// The final code of a job's second such failure; nil keeps the code.
     package let secondCode: Int?
 
-    /// The classification of a failure: the row for its status, else for its code, else for its domain. A failure of an
-    /// unknown domain is final and has no consequences.
+    /// The row for a failure's status, else its code, else its domain. A failure of an unknown domain is final and has
+    /// no consequences.
     package static func of(domain: String, code: Int, httpStatus: Int? = nil) -> FailureClassification {
         let rows = all.filter {
             $0.domain == domain && ($0.code ?? code) == code && ($0.httpStatus == nil || $0.httpStatus == httpStatus)
@@ -31,7 +30,7 @@ package struct FailureClassification: Sendable, Hashable {
             ?? FailureClassification(otherCodesOf: domain)
     }
 
-    /// The classification of a failure without its HTTP status, which decides about retries and origins only.
+    /// Ignores the HTTP status, which only affects retries and origins.
     package static func of(_ failure: FailureReason) -> FailureClassification {
         of(domain: failure.domain, code: failure.code)
     }
@@ -50,7 +49,7 @@ package struct FailureClassification: Sendable, Hashable {
         secondCode = second?.code
     }
 
-    /// The row of the codes of `domain` that have no row of their own.
+    /// The row for all codes of `domain` without their own row.
     private init(otherCodesOf domain: String, blocks: Bool = false) {
         self.domain = domain
         code = nil
@@ -62,7 +61,6 @@ package struct FailureClassification: Sendable, Hashable {
         secondCode = nil
     }
 
-    /// Every row.
     package static let all: [FailureClassification] = webImage + transport + larder
 
     private static let webImage = [
@@ -99,12 +97,12 @@ package struct FailureClassification: Sendable, Hashable {
         FailureClassification(.transcoderDied, retried: true, then: .poison),
         FailureClassification(.poison, blocks: true, days: 30),
         FailureClassification(.storeFailed, retried: true),
-        // A worker of the queue returns such a job instead, without a result.
+        // A queue's worker returns such a job instead, without a result.
         FailureClassification(.localFault, retried: true),
     ]
 }
 
-/// How Larder and SDWebImage name an error: a domain, a code and a message.
+/// An error as Larder and SDWebImage name it: domain, code and message.
 public struct FailureReason: Error, Equatable, Codable {
     /// One of `FailureCode.Domain`.
     public let domain: String
@@ -112,15 +110,15 @@ public struct FailureReason: Error, Equatable, Codable {
     public let code: Int
     /// For people; the queue keeps at most 2,000 characters.
     public let message: String
-    /// Whether a second such failure may make the job's image poison (302); true by default. Not part of the JSON form.
-    public var countsTowardPoison = true
-    /// With error 501: the credential profile, bucket or coder (`coders.NAME`) that the worker cannot use, which concerns
-    /// only the jobs that need it; nil when every job is concerned. Escaped, at most 64 characters. Not part of the JSON
+    /// Whether a second such failure may mark the job's image as poison (302); true by default. Not part of the JSON
     /// form.
+    public var countsTowardPoison = true
+    /// With error 501: the unusable credential profile, bucket or coder (`coders.NAME`), if only jobs that need it are
+    /// affected. Escaped, at most 64 characters. Not part of the JSON form.
     public var profile: String?
 
-    /// The worker's settings because of which the image failed, with the values that it needs; empty for every other
-    /// failure. Not part of the JSON form.
+    /// The worker settings, with values, that would allow the image; empty for other failures. Not part of the JSON
+    /// form.
     package var needs: [RequiredSetting] = []
 
     private enum CodingKeys: String, CodingKey { case domain, code, message }
@@ -128,7 +126,7 @@ public struct FailureReason: Error, Equatable, Codable {
     /// Domain and code.
     public var failureCode: FailureCode { FailureCode(domain: domain, code: code) }
 
-    /// Whether it is a worker's own fault, which says nothing about the URL or its origin.
+    /// Whether it is the worker's own fault, which says nothing about the URL or its origin.
     public var isLocalFault: Bool { failureCode == .localFault }
 
     /// Whether the worker refuses the image's format, which another worker may accept: the URL is not blocked.

@@ -1,8 +1,8 @@
 private import Glibc
 
-/// What this machine lacks when a system call fails: error 501. The one list of these error numbers.
+/// What this machine lacks when a system call fails (error 501). The only list of these error numbers.
 package enum MachineShortage {
-    /// What an error number says about this machine; nil when it says nothing.
+    /// The shortage that an error number means; nil for none.
     ///
     /// - Parameter startsProcess: the call starts a process or passes descriptors to one. For other calls EAGAIN only
     ///   means that they would block.

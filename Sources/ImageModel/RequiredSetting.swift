@@ -1,18 +1,18 @@
-/// A setting of a worker with the value that an image needs and the worker does not have.
+/// A worker setting with the value that an image needs.
 ///
-/// A failure that has one says nothing about the URL: a worker with other settings may succeed.
+/// A failure with such a setting says nothing about the URL: a worker with other settings may succeed.
 package enum RequiredSetting: Sendable, Hashable, Codable {
-    /// A range of addresses, in CIDR notation, that the policy refuses.
+    /// A refused address range in CIDR notation.
     case address(String)
-    /// A bucket that is not open, as its URL.
+    /// The URL of a bucket that is not open.
     case bucket(String)
-    /// A directory that is not open to `file:` URLs, as its absolute path.
+    /// The absolute path of a directory that is not open to `file:` URLs.
     case path(String)
-    /// A port that the policy refuses.
+    /// A refused port.
     case port(UInt16)
-    /// Bytes of the body.
+    /// Body bytes.
     case body(Int64)
-    /// A format that is accepted on request only.
+    /// A format accepted only on request.
     case format(ImageFormat)
     /// Pixels of one frame.
     case framePixels(Int)
@@ -24,16 +24,16 @@ package enum RequiredSetting: Sendable, Hashable, Codable {
     case frames(Int)
     /// Pixels of all frames.
     case animatedPixels(Int)
-    /// Bytes of memory of a transcoder.
+    /// A transcoder's memory in bytes.
     case memory(Int)
     /// Seconds of processor time.
     case time(Int)
 
-    /// An option of the command line and a value.
+    /// A command line option with a value.
     package struct Option: Sendable, Hashable {
-        /// Without the hyphens.
+        /// Without hyphens.
         package let name: String
-        /// As a user types it, unquoted.
+        /// As typed by a user, unquoted.
         package let value: String
 
         init(_ name: String, _ value: String) {
@@ -42,7 +42,7 @@ package enum RequiredSetting: Sendable, Hashable, Codable {
         }
     }
 
-    /// The options that give a worker the setting.
+    /// The options that set it.
     package var options: [Option] {
         switch self {
         case .address(let range): [Option("allow-address", range)]
@@ -65,18 +65,18 @@ package enum RequiredSetting: Sendable, Hashable, Codable {
         }
     }
 
-    /// The same without a directory to copy: who names a file does not decide which directory is open.
+    /// Without a directory to copy: who names a file must not decide which directories are open.
     package var withoutDirectory: RequiredSetting {
         if case .path = self { .path("DIR") } else { self }
     }
 
-    /// `; --allow-port 8000 --allow-address 127.0.0.0/8 accepts it`, to follow a message; empty without settings.
+    /// The end of a message, `; --allow-port 8000 --allow-address 127.0.0.0/8 accepts it`; empty without settings.
     package static func hint(_ settings: [RequiredSetting]) -> String {
         let options = settings.map(\.withoutDirectory).flatMap(\.options).map { "--\($0.name) \($0.value)" }
         return options.isEmpty ? "" : "; \(options.joined(separator: " ")) accepts it"
     }
 
-    /// Whether the setting is one of the transcoder's, with a number that an image can have.
+    /// Whether it is a transcoder setting with a number that an image can have.
     package var isOfTranscoder: Bool {
         switch self {
         case .address, .bucket, .path, .port, .body: false

@@ -1,7 +1,7 @@
 private import CCrypto
 private import Glibc
 
-/// SHA-256 of bytes in pieces. The corresponding C type is `SHA256_CTX`.
+/// Incremental SHA-256. Wraps `SHA256_CTX`.
 package struct SHA256Digest: Sendable {
     private var state = SHA256_CTX()
 
@@ -11,16 +11,15 @@ package struct SHA256Digest: Sendable {
         SHA256_Update(&state, bytes.baseAddress, bytes.count)
     }
 
-    /// The 32 bytes.
     package consuming func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         SHA256_Final(&digest, &state)
         return digest
     }
 
-    /// The digest of an open file, 64 hexadecimal digits; nil, and `errno`, when it cannot be read. Blocks.
+    /// An open file's digest, 64 hexadecimal digits; nil with `errno` if unreadable. Blocks.
     ///
-    /// - Parameter range: a part of the file, all of it by default.
+    /// - Parameter range: a part of the file, by default all of it.
     package static func hex(ofFile file: Int32, in range: Range<Int> = 0..<Int.max) -> String? {
         var digest = SHA256Digest()
         let piece = 256 << 10
@@ -37,22 +36,22 @@ package struct SHA256Digest: Sendable {
         }
     }
 
-    /// The digest of bytes, 64 hexadecimal digits.
+    /// 64 hexadecimal digits.
     package static func hex(of bytes: some Collection<UInt8>) -> String {
         var digest = SHA256Digest()
         Array(bytes).withUnsafeBytes { digest.update($0) }
         return hex(digest.finish())
     }
 
-    /// Two lower-case hexadecimal digits per byte.
+    /// Two lower-case digits per byte.
     package static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { $0.hexadecimal(digits: 2) }.joined()
     }
 }
 
-/// HMAC with SHA-256 (RFC 2104). The corresponding C function is `HMAC`.
+/// HMAC-SHA256 (RFC 2104). Wraps OpenSSL's `HMAC`.
 package enum HMACSHA256 {
-    /// The 32 bytes of the code; nil when OpenSSL has no memory.
+    /// 32 bytes; nil if OpenSSL is out of memory.
     package static func code(of message: [UInt8], key: [UInt8]) -> [UInt8]? {
         let code = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
             var length: UInt32 = 0
@@ -64,9 +63,9 @@ package enum HMACSHA256 {
     }
 }
 
-/// MD5 of bytes. The corresponding C function is `MD5`.
+/// MD5. Wraps OpenSSL's `MD5`.
 package enum MD5Digest {
-    /// The 16 bytes.
+    /// 16 bytes.
     package static func of(_ bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(MD5_DIGEST_LENGTH))
         MD5(bytes, bytes.count, &digest)

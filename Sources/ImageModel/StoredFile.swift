@@ -1,10 +1,10 @@
-/// One file that a job stored in the cache, or could not make.
+/// A file that a job stored in the cache, or could not make.
 public struct StoredFile: Sendable, Equatable, Codable {
     /// The variant's name; nil for the original.
     public var name: String?
     /// SDWebImage's cache key.
     public var key: String
-    /// The path below the cache root; nil where there is no file.
+    /// The path below the cache root; nil if there is no file.
     public var path: String?
     /// The file's size in bytes.
     public var bytes: Int?
@@ -14,23 +14,23 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var width: Int?
     /// The height in pixels, as stored.
     public var height: Int?
-    /// SHA-256 of a file that this job stored, 64 hexadecimal digits.
+    /// SHA-256 of a file stored by this job, 64 hexadecimal digits.
     public var sha256: String?
-    /// The origin's `X-Robots-Tag` and `robots.txt` rules for the original, where there are any.
+    /// The origin's `X-Robots-Tag` and `robots.txt` rules for the original, if any.
     public var robots: String?
-    /// The digest of the original where it was decoded.
+    /// The original's digest, if it was decoded.
     package var digest: ImageDigest?
-    /// The requested format, where another was written.
+    /// The requested format, if another was written.
     public var replaced: String?
-    /// True where no quality keeps the limit on bytes.
+    /// True if no quality meets the byte limit.
     public var exceedsMaxBytes: Bool?
-    /// The hash of the variant's recipe by which the file was made, where it is known; `Variant.recipe`.
+    /// The hash of the recipe by which the file was made (`Variant.recipe`), if known.
     public var recipe: String?
-    /// True where the file was found in the cache and was made by another recipe than the variant's.
+    /// True if the cached file was made by another recipe than the variant's.
     public var differs: Bool?
-    /// True where the source still has the same bytes, by a 304 or by sending them again.
+    /// True if the source still has the same bytes, by a 304 or by sending them again.
     public var unchanged: Bool?
-    /// Nil where there is no file.
+    /// Nil if there is no file.
     public var origin: Origin?
     /// Why the variant could not be made.
     public var error: FailureReason?
@@ -41,9 +41,9 @@ public struct StoredFile: Sendable, Equatable, Codable {
         case downloaded
         /// Made by this job.
         case transcoded
-        /// The original's bytes under the variant's key: animations and vector images are not transformed by default.
+        /// The original's bytes under the variant's key: by default animations and vector images are not transformed.
         case copied
-        /// A copy of a file that was made of the same bytes for another URL.
+        /// A copy of a file made from the same bytes for another URL.
         case reused
         /// Stored before.
         case cached

@@ -3,9 +3,9 @@ import Glibc
 
 /// Reads a tar archive, plain or compressed, entry by entry.
 struct ArchiveReader: ~Copyable {
-    /// Images are compressed already: an archive that expands further holds none.
+    /// Images are already compressed: an archive that expands further contains none.
     private static let mostExpansion: Int64 = 100
-    /// Expanded without a question, in bytes.
+    /// Always allowed, in bytes.
     private static let small: Int64 = 64 << 20
 
     private let archive: OpaquePointer
@@ -17,7 +17,7 @@ struct ArchiveReader: ~Copyable {
         let isFile: Bool
     }
 
-    /// - Throws: `StoreError`, `damaged` when the file is not such an archive.
+    /// - Throws: `StoreError`, `damaged` if the file is no such archive.
     init(_ path: String) throws(StoreError) {
         // archive_read_open_filename sets no error number for a missing file.
         _ = try Descriptor(opening: path, O_RDONLY)
@@ -46,10 +46,10 @@ struct ArchiveReader: ~Copyable {
             isFile: mode_t(archive_entry_filetype(entry)) == Glibc.S_IFREG && archive_entry_hardlink(entry) == nil)
     }
 
-    /// Reads the contents of the current entry in blocks (`archive_read_data`).
+    /// Reads the current entry in blocks (`archive_read_data`).
     ///
-    /// - Throws: `StoreError`; `tooLarge` when the archive has expanded to more than 64 MiB and to more than 100 times
-    ///   what was read of its file.
+    /// - Throws: `StoreError`; `tooLarge` if the archive has expanded to more than 64 MiB and more than 100 times the
+    ///   bytes read.
     func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         var block = [UInt8](repeating: 0, count: 1 << 18)
         while true {

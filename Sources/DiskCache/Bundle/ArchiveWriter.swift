@@ -1,14 +1,14 @@
 private import CArchive
 import Glibc
 
-/// Writes a tar archive compressed with zstd. The same files in the same order give the same bytes.
+/// Writes a tar archive compressed with zstd. Equal files in equal order give equal bytes.
 struct ArchiveWriter: BundleWriter, ~Copyable {
     private let archive: OpaquePointer
     private let path: String
 
     /// - Parameters:
     ///   - descriptor: an open file, which the caller closes.
-    ///   - path: the name of the archive, for errors.
+    ///   - path: the archive's name, for errors.
     init(descriptor: Int32, path: String) throws(StoreError) {
         guard let archive = archive_write_new() else { throw StoreError("archive_write_new", path, number: ENOMEM) }
         // pax for long names; binary names, as the locale may not be UTF-8.

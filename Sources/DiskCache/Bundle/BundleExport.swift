@@ -1,19 +1,19 @@
 private import ImageModel
 
-/// Writes files of a store as a bundle, sorted by name and without owners: the same entries give the same bytes.
+/// Writes a store's files as a bundle, sorted by name and without owners: equal entries give equal bytes.
 package struct BundleExport: Sendable {
     private let store: any ImageStore
     private let naming: any CacheNaming
 
     /// - Parameters:
     ///   - store: the source.
-    ///   - naming: the names in the bundle; nil, the default, keeps the store's.
+    ///   - naming: names in the bundle; nil, the default, keeps the store's.
     package init(_ store: any ImageStore, naming: (any CacheNaming)? = nil) {
         self.store = store
         self.naming = naming ?? store.naming
     }
 
-    /// The entry of the key's file; nil when the store does not have it. Blocks and reads the whole file.
+    /// The entry for the key's file; nil if the store does not have it. Blocks and reads the whole file.
     package func entry(
         for key: CacheKey, format: String? = nil, width: Int? = nil, height: Int? = nil
     ) throws(StoreError) -> ManifestEntry? {
@@ -26,11 +26,11 @@ package struct BundleExport: Sendable {
     /// Writes an archive (tar, zstd) to an open descriptor. Blocks.
     ///
     /// - Parameters:
-    ///   - entries: in any order; of several with the same file the first is used.
-    ///   - sources: the store's file of each bundle's file that has another name.
-    ///   - path: the name of the archive, for errors.
+    ///   - entries: in any order; the first one for a file is used.
+    ///   - sources: the store's file for each bundle file with another name.
+    ///   - path: the archive's name, for errors.
     ///   - written: called after each file.
-    /// - Throws: `StoreError`, `damaged` when a file no longer matches its entry.
+    /// - Throws: `StoreError`, `damaged` if a file no longer matches its entry.
     package func write(
         _ entries: [ManifestEntry], from sources: [String: String] = [:], to descriptor: Int32, path: String,
         written: () -> Void = {}
@@ -38,7 +38,7 @@ package struct BundleExport: Sendable {
         try write(entries, sources, to: try ArchiveWriter(descriptor: descriptor, path: path), written)
     }
 
-    /// Writes a directory, which must not exist; it appears when it is complete. Blocks.
+    /// Writes a directory, which must not exist; it appears once complete. Blocks.
     package func write(
         _ entries: [ManifestEntry], from sources: [String: String] = [:], toDirectory path: String,
         written: () -> Void = {}
@@ -74,7 +74,7 @@ package struct BundleExport: Sendable {
         }
     }
 
-    /// Passes on the bytes of a file and compares them with its entry.
+    /// Copies a file's bytes and compares them with its entry.
     private func copy(
         _ entry: ManifestEntry, from source: String,
         _ write: (UnsafeRawBufferPointer) throws(StoreError) -> Void

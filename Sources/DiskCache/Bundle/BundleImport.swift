@@ -1,21 +1,19 @@
 import Glibc
 private import ImageModel
 
-/// Stores the files of a bundle; each is compared with the manifest before it is committed.
+/// Stores a bundle's files. Each is compared with the manifest before it is committed.
 package struct BundleImport: Sendable {
-    /// The result of an import.
     package struct Report: Hashable, Sendable {
-        /// The number of files stored.
         package var stored = 0
-        /// The number of files that the store already had with the same contents.
+        /// Files that the store already had with the same contents.
         package var present = 0
-        /// The number of files that the store has with other contents and that were not replaced.
+        /// Files that the store has with other contents and kept.
         package var kept = 0
-        /// The size of the stored files.
+        /// Bytes of the stored files.
         package var bytes = 0
     }
 
-    /// Passes the contents of a file to its parameter, block by block.
+    /// Passes a file's contents to its parameter, block by block.
     private typealias Contents = ((UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) -> Void
 
     private let store: any ImageStore
@@ -23,20 +21,20 @@ package struct BundleImport: Sendable {
 
     /// - Parameters:
     ///   - store: the destination.
-    ///   - replaces: whether files with other contents are replaced; false by default, because a bundle may be older
-    ///     than the store. An empty file is always replaced.
+    ///   - replaces: whether to replace files with other contents; false by default, because a bundle may be older than
+    ///     the store. Empty files are always replaced.
     package init(into store: any ImageStore, replacing replaces: Bool = false) {
         self.store = store
         self.replaces = replaces
     }
 
-    /// Imports an archive or a directory. Blocks. Files stored before a failure remain. Hidden files of a directory are
-    /// ignored; a symbolic link below it is not a file of the bundle.
+    /// Imports an archive or directory. Blocks. Files stored before a failure remain. Hidden files and symbolic links
+    /// in a directory are ignored.
     ///
     /// - Parameter stored: called after each file.
-    /// - Throws: `StoreError`; `damaged` when `path` is not a bundle, or its files are not exactly the files of its
-    ///   manifest; `tooLarge` when the manifest exceeds 512 MiB, or a line of it 1 MiB, or when an archive expands to
-    ///   more than 64 MiB and to more than 100 times its size.
+    /// - Throws: `StoreError`; `damaged` if `path` is no bundle, or its files differ from its manifest; `tooLarge` if
+    ///   the manifest exceeds 512 MiB or one of its lines 1 MiB, or if an archive expands to more than 64 MiB and more
+    ///   than 100 times its size.
     package func run(_ path: String, stored: () -> Void = {}) throws(StoreError) -> Report {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StoreError("stat", path) }

@@ -1,28 +1,27 @@
 import Glibc
 
-/// Receives the files of a bundle: an archive or a directory.
+/// A bundle's destination: an archive or a directory.
 protocol BundleWriter: ~Copyable {
-    /// Passes the contents of a file to its parameter, block by block.
+    /// Passes a file's contents to its parameter, block by block.
     typealias Fill = (_ write: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) -> Void
 
-    /// - Parameter date: the modification date; nil is 1970-01-01, so that equal files give equal bytes.
+    /// - Parameter date: modification date; nil is 1970-01-01, so that equal files give equal bytes.
     func add(_ name: String, size: Int, date: Timestamp?, _ fill: Fill) throws(StoreError)
 
-    /// Completes the bundle; without this call it is not usable.
+    /// Completes the bundle, which is unusable before.
     func finish() throws(StoreError)
 }
 
-/// Writes a bundle's directory under a hidden name next to its destination, and renames it at the end. `deinit` deletes
-/// it unless it was renamed.
+/// Writes a bundle's directory under a hidden name next to its destination and renames it at the end. `deinit` deletes
+/// it unless renamed.
 struct BundleDirectoryWriter: BundleWriter, ~Copyable {
-    /// The hidden directory.
     let path: String
     private let destination: String
 
-    /// Also deletes what dead processes left next to `destination`.
+    /// Also deletes leftovers of dead processes next to `destination`.
     ///
     /// - Parameter directory: the directory of the images.
-    /// - Throws: `StoreError`, `exists` when `destination` exists.
+    /// - Throws: `StoreError`, `exists` if `destination` exists.
     init(_ destination: String, directory: String) throws(StoreError) {
         let slash = UInt8(ascii: "/")
         let trimmed = destination.utf8.reversed().drop { $0 == slash }.reversed()
@@ -42,7 +41,7 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
         self.path = path
     }
 
-    // After the rename the hidden name does not exist, and no other directory ever gets it.
+    // After the rename the hidden name does not exist, and is never reused.
     deinit { Self.delete(path) }
 
     func add(_ name: String, size: Int, date: Timestamp?, _ fill: Fill) throws(StoreError) {
@@ -66,7 +65,7 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
         }
     }
 
-    /// Deletes only what a writer can have created, and nothing behind a symbolic link.
+    /// Deletes only what a writer can have created, and follows no symbolic link.
     private static func delete(_ path: String) {
         for files in (CacheNamings.directories + YYCacheWriter.directories).map({ path + "/" + $0 }) {
             var status = stat()
@@ -85,11 +84,10 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
     }
 }
 
-/// The paths in a bundle: a read-only cache with a manifest.
+/// Paths in a bundle: a read-only cache with a manifest.
 package enum BundleLayout {
-    /// The manifest, in the root.
     package static let manifest = "manifest.jsonl"
 
-    /// The directory of the images, as in the library's shared cache, so that the bundle's root can be a cache root.
+    /// As in the library's shared cache, so that the bundle's root can be a cache root.
     static func directory(_ naming: any CacheNaming) -> String { naming.directory(of: "default") }
 }

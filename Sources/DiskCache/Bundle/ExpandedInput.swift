@@ -1,11 +1,10 @@
 private import CArchive
 import Glibc
 
-/// Reads a file or a pipe in blocks, expanded when it is compressed with gzip or zstd.
+/// Reads a file or pipe in blocks, decompressed if it is gzip or zstd.
 ///
 /// Protected by its owner: one thread at a time calls `read`.
 package final class ExpandedInput: @unchecked Sendable {
-    /// The libarchive handle.
     private struct Archive: ~Copyable {
         let handle: OpaquePointer
 
@@ -14,7 +13,7 @@ package final class ExpandedInput: @unchecked Sendable {
             self.handle = handle
             archive_read_support_filter_gzip(handle)
             archive_read_support_filter_zstd(handle)
-            // Raw refuses an empty file.
+            // The raw format refuses an empty file.
             archive_read_support_format_empty(handle)
             archive_read_support_format_raw(handle)
         }
@@ -30,14 +29,13 @@ package final class ExpandedInput: @unchecked Sendable {
     private var archive: Archive?
     private var block = [UInt8](repeating: 0, count: blockSize)
     private var failure: Int32 = 0
-    /// Whether reading ended because `isStopped` said so, and not with the input.
+    /// Whether reading ended because of `isStopped`.
     package private(set) var wasStopped = false
 
     /// - Parameters:
     ///   - path: the file; `-` is standard input.
-    ///   - isStopped: asked before each block and five times a second while the input has none; after true the input
-    ///     ends.
-    /// - Throws: `StoreError` when the file cannot be opened.
+    ///   - isStopped: called before each block, and five times a second while there is no input; true ends the input.
+    /// - Throws: `StoreError` if the file cannot be opened.
     package init(_ path: String, isStopped: @escaping @Sendable () -> Bool = { false }) throws(StoreError) {
         self.path = path
         self.isStopped = isStopped
@@ -49,7 +47,7 @@ package final class ExpandedInput: @unchecked Sendable {
 
     /// The next block; empty at the end. Blocks.
     ///
-    /// - Throws: `StoreError`, `damaged` when compressed data cannot be expanded (`archive_read_data_block`).
+    /// - Throws: `StoreError`, `damaged` if compressed data is invalid (`archive_read_data_block`).
     package func read() throws(StoreError) -> [UInt8] {
         if archive == nil { guard try begin() else { return [] } }
         guard let handle = archive?.handle else { return [] }
@@ -62,7 +60,7 @@ package final class ExpandedInput: @unchecked Sendable {
         return Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// Reads the beginning; false when the input is empty.
+    /// Reads the beginning; false if the input is empty.
     private func begin() throws(StoreError) -> Bool {
         let opened = try Archive(path: path)
         let handle = opened.handle
@@ -81,7 +79,7 @@ package final class ExpandedInput: @unchecked Sendable {
         failure != 0 ? StoreError("read", path, number: failure) : StoreError(.damaged, "expand", path)
     }
 
-    /// `archive_read_callback`: the next block as it is in the file.
+    /// `archive_read_callback`: the next raw block.
     private static func fill(
         _ me: UnsafeMutableRawPointer?, _ start: UnsafeMutablePointer<UnsafeRawPointer?>?
     ) -> Int {

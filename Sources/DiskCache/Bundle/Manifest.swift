@@ -1,18 +1,17 @@
 private import ImageModel
 
-/// The files of a bundle's manifest, read block by block and held in less than 200 bytes per file.
+/// The files of a bundle's manifest, read block by block, in less than 200 bytes per file.
 ///
-/// Keys are not held: the file name, which follows from the key, is sufficient to store a file.
+/// Keys are not kept: the file name, derived from the key, suffices to store a file.
 struct Manifest {
-    /// The expected contents of a file.
     struct File: Equatable {
         let name: String
         let bytes: Int
         let sha256: String
     }
 
-    /// In bytes. Two million lines of the usual 250 bytes take less than 400 MiB of memory, 3.6 million of the shortest
-    /// possible lines less than 700 MiB.
+    /// In bytes. Two million lines of the usual 250 bytes need less than 400 MiB of memory, 3.6 million of the shortest
+    /// lines less than 700 MiB.
     static let maxSize = 1 << 29
     /// In bytes.
     static let maxLineLength = 1 << 20
@@ -30,7 +29,7 @@ struct Manifest {
     private var line: [UInt8] = []
     private var length = 0
 
-    /// - Parameter source: the name of the manifest, for errors.
+    /// - Parameter source: the manifest's name, for errors.
     init(
         _ source: String, naming: any CacheNaming = .sdWebImage, maxSize: Int = Manifest.maxSize,
         maxLineLength: Int = Manifest.maxLineLength
@@ -41,12 +40,12 @@ struct Manifest {
         self.maxLineLength = maxLineLength
     }
 
-    /// The number of files that were not removed.
+    /// Files not removed.
     var count: Int { files.count }
 
-    /// Adds the next bytes of the manifest.
+    /// Adds the manifest's next bytes.
     ///
-    /// - Throws: `StoreError`, `damaged` for an invalid line, `tooLarge` when a limit is exceeded.
+    /// - Throws: `StoreError`, `damaged` for an invalid line, `tooLarge` above a limit.
     mutating func add(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         length += bytes.count
         guard length <= maxSize else {
@@ -61,7 +60,7 @@ struct Manifest {
         try extendLine(rest)
     }
 
-    /// Adds the last line, which may have no newline.
+    /// Adds the last line, which may lack a newline.
     mutating func finish() throws(StoreError) {
         guard !line.isEmpty else { return }
         let entry = try ManifestEntry(line: line, of: source, naming: naming)
@@ -75,21 +74,20 @@ struct Manifest {
         }
         let name = names.pack(entry.file)
         let file = PackedFile(bytes: entry.bytes, digest: (words[0], words[1], words[2], words[3]))
-        // Of several lines for one file the last is used.
+        // The last line for a file counts.
         if files.updateValue(file, forKey: name) != nil { names.release(name) }
     }
 
-    /// Whether the manifest has a file that was not removed.
     func contains(_ name: String) -> Bool { names.find(name).map { files[$0] != nil } ?? false }
 
-    /// Removes and returns a file; nil when the manifest does not have it.
+    /// Removes and returns a file; nil if there is none.
     mutating func remove(_ name: String) -> File? {
         guard let packed = names.find(name), let file = files.removeValue(forKey: packed) else { return nil }
         names.release(packed)
         return unpack(name, file)
     }
 
-    /// Calls `body` with each file that was not removed, in no order.
+    /// Calls `body` with each file not removed, in no order.
     func forEach(_ body: (File) throws(StoreError) -> Void) throws(StoreError) {
         for (name, file) in files { try body(unpack(names.text(name), file)) }
     }

@@ -5,11 +5,10 @@ extension DirectoryStore {
     /// Deletes files older than the policy's age, then the oldest of the rest until they occupy less than half its
     /// size.
     ///
-    /// Reads the attributes of each file once, and a second time directly before it is deleted for its size. Holds 32
-    /// bytes for each of the newest files that fit into the size, and each distinct file extension once. A run that is
-    /// stopped has deleted only expired files. Hidden files stay; a file whose name is not UTF-8 stays and is reported
-    /// as failed. A directory that is a symbolic link is refused. Source: SDWebImage 5.21.5,
-    /// `SDDiskCache.removeExpiredData`.
+    /// Reads each file's attributes once, and again immediately before deleting it for its size. Needs 32 bytes for
+    /// each of the newest files that fit into the size, and keeps each distinct extension once. A stopped run has
+    /// deleted only expired files. Hidden files stay; files whose names are not UTF-8 stay and count as failed. Refuses
+    /// a directory that is a symbolic link. Source: SDWebImage 5.21.5, `SDDiskCache.removeExpiredData`.
     public func expire(
         _ policy: ExpiryPolicy = ExpiryPolicy(), now: Timestamp = .now, isDryRun: Bool = false,
         deleted: (ExpiredFile) -> Void = { _ in }, progress: (ExpiryReport) -> Bool = { _ in true }
@@ -26,13 +25,13 @@ extension DirectoryStore {
     }
 }
 
-/// One run of expiry over a directory.
+/// One expiry run over a directory.
 private struct ExpiryRun: ~Copyable {
     private let held: HeldDirectory
     private let layout: CacheLayout
     private let policy: ExpiryPolicy
     private let isDryRun: Bool
-    /// Files used since then are spared; nil when none are.
+    /// Spares files used since then; nil spares none.
     private let sparedSince: Timestamp?
     /// Whether a running process has the store open, as far as known.
     private var isOpen: Bool
@@ -48,7 +47,7 @@ private struct ExpiryRun: ~Copyable {
         self.isDryRun = isDryRun
         self.isOpen = isOpen
         decision = ExpiryDecision(policy.withDates(of: layout.naming), now: now)
-        // A process may still open the store during the run.
+        // A process may open the store during the run.
         sparedSince = isSparing ? (isOpen ? now - policy.sparing : Timestamp.nowOfFiles) : nil
     }
 
@@ -104,13 +103,13 @@ private struct ExpiryRun: ~Copyable {
         return isInUse([status.accessed, status.modified, status.changed].map(Timestamp.init(nanoseconds:)))
     }
 
-    /// Whether one of the dates that reading, storing and renaming set is recent while a process has the store open.
+    /// Whether a date set by reading, storing or renaming is recent while a process has the store open.
     private mutating func isInUse(_ dates: [Timestamp]) -> Bool {
         guard let sparedSince else { return false }
         // A use never sets a future date.
         let now = Timestamp.now
         guard dates.contains(where: { $0 >= sparedSince && $0 <= now }) else { return false }
-        // When the markers cannot be read, the file is spared.
+        // If the markers cannot be read, spare the file.
         if !isOpen { isOpen = (try? OpenMarker.existsForRunningProcess(in: layout.root)) ?? true }
         return isOpen
     }
@@ -120,7 +119,7 @@ private struct ExpiryRun: ~Copyable {
         report.failed.add(allocated)
     }
 
-    /// Whether the file is deleted, or in a dry run would be.
+    /// Deletes the file; true if deleted, or if a dry run would delete it.
     private mutating func delete(_ file: ExpiredFile) -> Bool {
         do throws(StoreError) {
             if !isDryRun { try held.unlink(file.path) }
@@ -133,7 +132,7 @@ private struct ExpiryRun: ~Copyable {
     }
 }
 
-/// Held by the one process that expires a cache; released by `deinit` and when the process ends.
+/// The lock of the one process that expires a cache; released by `deinit` and when the process ends.
 ///
 /// Concurrent runs would only repeat work, so file systems without locks are accepted.
 struct ExpiryLock: ~Copyable {
@@ -153,7 +152,7 @@ struct ExpiryLock: ~Copyable {
             }
             return file
         } catch {
-            // A file of another user can be locked through a read-only descriptor.
+            // Another user's file can be locked through a read-only descriptor.
             guard error.code == .permission, let file = try? Descriptor(opening: path, O_RDONLY | O_NOFOLLOW) else {
                 throw error
             }

@@ -1,15 +1,13 @@
-/// Decides which files expire: those that are too old, then the oldest of the rest until less than half the limit is
-/// occupied.
+/// Decides which files expire: too old ones, then the oldest of the rest until less than half the limit is occupied.
 ///
 /// Files are added in any order. Once their size exceeds the limit, the oldest beyond half the limit are certain to be
-/// deleted, whatever is added later: `next` returns them at once, and only the newest that fit into half the limit are
-/// held.
+/// deleted: `next` returns them at once, and only the newest that fit into half the limit are kept.
 struct ExpiryDecision {
-    /// What to do with a file when it is listed.
+    /// How to treat a listed file.
     enum Verdict {
-        /// To be deleted at once. It does not count towards the size, even when it cannot be deleted.
+        /// Delete at once. Does not count towards the size, even if it cannot be deleted.
         case tooOld
-        /// Too old, but not to be deleted.
+        /// Too old, but must not be deleted.
         case spared
         /// Stays, unless `next` returns it later.
         case kept
@@ -21,7 +19,7 @@ struct ExpiryDecision {
         fileprivate let packedName: PackedName
         private let blocks: UInt32
 
-        /// `allocated` is rounded up to blocks of 512 bytes.
+        /// Rounds `allocated` up to blocks of 512 bytes.
         fileprivate init(date: Timestamp, allocated: Int, name: PackedName) {
             self.date = date
             packedName = name
@@ -37,18 +35,18 @@ struct ExpiryDecision {
     }
 
     private let expirationDate: Timestamp?
-    /// 0 when there is no limit.
+    /// 0 for no limit.
     private let limit: Int
     private var names = PackedName.Table()
     /// The files until the limit is exceeded, then empty.
     private var files: [File] = []
     /// The files once the limit is exceeded.
     private var heap: Heap<File>?
-    /// The size of all added files.
+    /// Size of all added files.
     private var sum = 0
-    /// The size of the files that `next` has not returned, or that could not be deleted.
+    /// Size of the files that `next` has not returned, or that could not be deleted.
     private var remaining = 0
-    /// The newest file that `next` returned. Older ones must follow, or newer files would be deleted before older ones.
+    /// The newest file returned by `next`. Older ones must follow, or newer files would be deleted before older ones.
     private var newestReturned: File?
 
     init(_ policy: ExpiryPolicy, now: Timestamp) {
@@ -59,7 +57,7 @@ struct ExpiryDecision {
     /// Adds the next file.
     ///
     /// - Parameters:
-    ///   - date: nil when unknown: such a file is never too old, and the first to be deleted for its size.
+    ///   - date: nil if unknown: never too old, and deleted first for its size.
     ///   - isSpared: whether it must not be deleted.
     mutating func add(_ name: String, date: Timestamp?, allocated: Int, isSpared: Bool = false) -> Verdict {
         let isTooOld = if let date, let expirationDate { date <= expirationDate } else { false }
@@ -81,7 +79,7 @@ struct ExpiryDecision {
         return isTooOld ? .spared : .kept
     }
 
-    /// The next file to delete for its size; nil while the files fit. Call it after every `add`.
+    /// The next file to delete for its size; nil if the files fit. Call it after every `add`.
     mutating func next() -> (file: File, name: String)? {
         guard let oldest = heap?.first else { return nil }
         guard remaining >= limit / 2 || newestReturned.map({ oldest < $0 }) ?? false else { return nil }
@@ -93,10 +91,10 @@ struct ExpiryDecision {
         return (oldest, name)
     }
 
-    /// The file that `next` returned still exists, so others are deleted instead.
+    /// The file returned by `next` still exists, so others are deleted instead.
     mutating func couldNotDelete(_ file: File) { remaining += file.allocated }
 
-    /// The number of distinct file extensions held.
+    /// Distinct file extensions kept.
     var extensionCount: Int { names.count }
 }
 

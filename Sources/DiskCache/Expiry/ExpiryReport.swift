@@ -1,13 +1,13 @@
-/// What a run of expiry has deleted so far, or would delete.
+/// The files that expiry has deleted so far, or would delete.
 public struct ExpiryReport: Hashable, Sendable {
-    /// A number of files.
+    /// Files and their bytes.
     public struct Count: Hashable, Sendable {
         /// The number of files.
         public var files = 0
-        /// The bytes that they occupy.
+        /// Occupied bytes.
         public var bytes = 0
 
-        /// A number of files, none by default.
+        /// Zero by default.
         public init(files: Int = 0, bytes: Int = 0) {
             self.files = files
             self.bytes = bytes
@@ -31,10 +31,10 @@ public struct ExpiryReport: Hashable, Sendable {
     public var failed = Count()
     /// The first failure.
     public var firstFailure: StoreError?
-    /// Whether the run was stopped before its end.
+    /// Whether the run was stopped early.
     public var isPartial = false
 
-    /// The report of a run that has seen no file.
+    /// An empty report.
     public init() {}
 
     mutating func count(_ file: ExpiredFile) {
@@ -52,21 +52,21 @@ public struct ExpiryReport: Hashable, Sendable {
     }
 }
 
-/// A file that expiry deletes.
+/// A file deleted by expiry.
 public struct ExpiredFile: Sendable {
     /// Why a file expires.
     public enum Reason: String, Sendable {
-        /// It is older than the policy's age.
+        /// Older than the policy's age.
         case age
-        /// It is among the oldest of files that occupy too much.
+        /// Among the oldest of files that occupy too much.
         case size
     }
 
     /// The path below the directory of the images.
     public let path: String
-    /// The bytes that it occupies.
+    /// Occupied bytes.
     public let allocated: Int
-    /// The date that the policy names.
+    /// The policy's date.
     public let date: Timestamp
     /// Why it expires.
     public let reason: Reason

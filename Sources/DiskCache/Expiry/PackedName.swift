@@ -1,22 +1,22 @@
 private import ImageModel
 
-/// A file name in 20 bytes: the sixteen bytes of its MD5, and an index for the rest of the name.
+/// A file name in 20 bytes: a 16-byte MD5 and an index for the rest of the name.
 struct PackedName: Hashable, Comparable, Sendable {
     private let high, low: UInt64
-    /// The index in the table of an extension, or of a whole name that does not begin with an MD5.
+    /// The table index of an extension, or of a whole name that does not begin with an MD5.
     private let rest: UInt32
 
-    /// Holds each distinct extension once, as long as a packed name refers to it.
+    /// Keeps each distinct extension once, while a packed name refers to it.
     struct Table {
         private var indexes: [Rest: UInt32] = [:]
-        /// By index, with the number of names that refer to it.
+        /// By index, with reference counts.
         private var rests: [(rest: Rest, uses: Int)] = []
         private var free: [UInt32] = []
 
-        /// The number of distinct extensions and whole names held.
+        /// Distinct extensions and whole names.
         var count: Int { indexes.count }
 
-        /// Compared byte by byte: Swift strings are equal when they are canonically equivalent, file names are not.
+        /// Compared byte by byte: Swift compares strings by canonical equivalence, unlike file names.
         private struct Rest: Hashable {
             let bytes: [UInt8]
             let isWholeName: Bool
@@ -28,13 +28,12 @@ struct PackedName: Hashable, Comparable, Sendable {
             return PackedName(high: digest.0, low: digest.1, rest: index(of: rest))
         }
 
-        /// The packed form of a name that is held; nil for others.
+        /// The packed form of a kept name; nil for others.
         func find(_ name: String) -> PackedName? {
             let (digest, rest) = Self.split(name)
             return indexes[rest].map { PackedName(high: digest.0, low: digest.1, rest: $0) }
         }
 
-        /// The name that was packed.
         func text(_ name: PackedName) -> String {
             let rest = rests[Int(name.rest)].rest
             let text = String(decoding: rest.bytes, as: UTF8.self)
@@ -68,7 +67,7 @@ struct PackedName: Hashable, Comparable, Sendable {
             return (digest, Rest(bytes: Array(bytes.dropFirst(32)), isWholeName: false))
         }
 
-        /// The value of 32 lower-case hexadecimal digits at the beginning; nil when there are fewer.
+        /// The value of 32 leading lower-case hexadecimal digits; nil if there are fewer.
         private static func digest(_ name: [UInt8]) -> (UInt64, UInt64)? {
             guard name.count >= 32 else { return nil }
             var words: (UInt64, UInt64) = (0, 0)

@@ -1,15 +1,13 @@
 import Glibc
 
-/// The random id of a cache root, kept in a hidden file in it, and therefore the same wherever the root is mounted.
+/// A cache root's random id in a hidden file, so that it is the same wherever the root is mounted.
 package enum CacheID {
-    /// The name of the file in the root.
     package static let fileName = ".larder-cache-id"
 
     /// Reads the id of the cache in `root`, or creates one.
     ///
-    /// Processes that call this at the same time get the same id: the file is linked into place complete, and the first
-    /// link wins. On file systems without hard links the last rename wins, and an earlier process has another id until
-    /// it ends.
+    /// Concurrent processes get the same id: the complete file is linked into place, and the first link wins. Without
+    /// hard links the last rename wins, and an earlier process keeps another id until it ends.
     static func readOrCreate(in root: String, _ permissions: FilePermissions) throws(StoreError) -> String {
         let path = root + "/" + fileName
         if let id = try read(path) { return id }
@@ -25,7 +23,7 @@ package enum CacheID {
         }
         switch errno {
         case EEXIST: break
-        // The errors of FUSE, SMB and FAT file systems without hard links.
+        // Errors of FUSE, SMB and FAT file systems without hard links.
         case EPERM, EOPNOTSUPP, ENOSYS: if try read(path) == nil { try draft.rename(to: path) }
         default: throw StoreError("link", path)
         }
@@ -33,9 +31,9 @@ package enum CacheID {
         return id
     }
 
-    /// The id of the cache in `root`; nil when there is none. Creates nothing.
+    /// The id of the cache in `root`; nil if there is none. Creates nothing.
     ///
-    /// - Throws: `StoreError`, `.damaged` for a file that is no id; also for a link in its place.
+    /// - Throws: `StoreError`, `.damaged` for an invalid file or a link in its place.
     package static func existing(in root: String) throws(StoreError) -> String? { try read(root + "/" + fileName) }
 
     private static func read(_ path: String) throws(StoreError) -> String? {
@@ -45,13 +43,12 @@ package enum CacheID {
         return id
     }
 
-    /// The id in the text of its file; nil for any other text.
+    /// The id in the file's text; nil if invalid.
     package static func parse(_ text: String) -> String? {
         guard text.utf8.count == 37, text.hasSuffix("\n"), text.dropLast().allSatisfy({ $0.isHexDigit || $0 == "-" })
         else { return nil }
         return String(text.dropLast())
     }
 
-    /// A new id.
     package static func random() -> String { GLibText.randomUUID() }
 }

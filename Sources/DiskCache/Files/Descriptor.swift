@@ -4,14 +4,14 @@ import Glibc
 struct Descriptor: ~Copyable, Sendable {
     let number: Int32
 
-    /// The corresponding C function is `open`, with close-on-exec and, for new files, mode 0644 less the umask.
+    /// Calls `open` with close-on-exec and, for new files, mode 0644 minus the umask.
     init(opening path: String, _ flags: Int32) throws(StoreError) {
         let opened = retrying { open(path, flags | O_CLOEXEC, 0o644) }
         guard opened >= 0 else { throw StoreError("open", path) }
         number = opened
     }
 
-    /// Like `init(opening:_:)`; nil when the file does not exist.
+    /// Nil if the file does not exist.
     init?(ifPresent path: String, _ flags: Int32) throws(StoreError) {
         let opened = retrying { open(path, flags | O_CLOEXEC, 0o644) }
         if opened < 0 && errno == ENOENT { return nil }
@@ -21,14 +21,14 @@ struct Descriptor: ~Copyable, Sendable {
 
     init(owning number: Int32) { self.number = number }
 
-    // A child process that another thread spawns holds a copy of the descriptor until it executes its program, and with
-    // it the lock.
+    // A process being spawned on another thread has a copy of the descriptor until it executes its program, and with it
+    // the lock.
     deinit {
         flock(number, LOCK_UN)
         close(number)
     }
 
-    /// The corresponding C function is `fstat`.
+    /// Calls `fstat`.
     func status(of path: String) throws(StoreError) -> stat {
         var status = stat()
         guard fstat(number, &status) == 0 else { throw StoreError("fstat", path) }
@@ -50,7 +50,7 @@ struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
+    /// Reads up to `count` bytes at `offset`; fewer at the end of the file.
     func read(_ count: Int, at offset: Int, from path: String) throws(StoreError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -66,7 +66,7 @@ struct Descriptor: ~Copyable, Sendable {
         return Array(bytes.prefix(filled))
     }
 
-    /// Takes the lock of the file without waiting; `deinit` releases it. File systems without locks are ignored.
+    /// Locks the file without waiting; `deinit` releases the lock. File systems without locks are ignored.
     ///
     /// - Throws: `StoreError.busy` while another process holds it.
     func lock(to operation: String, _ path: String) throws(StoreError) {
@@ -76,7 +76,7 @@ struct Descriptor: ~Copyable, Sendable {
     }
 }
 
-/// Repeats a call that a signal interrupted.
+/// Repeats a call interrupted by a signal.
 func retrying(_ call: () -> Int32) -> Int32 {
     while true {
         let result = call()

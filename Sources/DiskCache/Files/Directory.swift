@@ -1,11 +1,11 @@
 import Glibc
 
 enum Directory {
-    /// Creates `path` and its missing parents; an existing directory is left as it is.
+    /// Creates `path` and missing parents; existing directories are unchanged.
     ///
     /// - Parameters:
-    ///   - durable: whether new directories are synced.
-    ///   - permissions: for new directories, 0755 less the umask by default.
+    ///   - durable: whether to sync new directories.
+    ///   - permissions: for new directories, 0755 minus the umask by default.
     static func create(_ path: String, durable: Bool, _ permissions: FilePermissions) throws(StoreError) {
         let parent = parent(of: path)
         var result = mkdir(path, 0o755)

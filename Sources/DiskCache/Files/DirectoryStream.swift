@@ -5,7 +5,7 @@ package struct DirectoryStream: ~Copyable {
     private let stream: OpaquePointer
     private let path: String
 
-    /// Nil when the directory does not exist (`fdopendir`).
+    /// Nil if the directory does not exist (`fdopendir`).
     ///
     /// - Parameter following: whether `path` may be a symbolic link.
     init?(ifPresent path: String, following: Bool) throws(StoreError) {
@@ -14,7 +14,7 @@ package struct DirectoryStream: ~Copyable {
         try self.init(number, path)
     }
 
-    /// Takes over an open descriptor, or the -1 and errno of a call that opens one.
+    /// Takes over an open descriptor, or the -1 and errno of a failed open.
     package init(_ number: Int32, _ path: String) throws(StoreError) {
         guard number >= 0 else { throw StoreError("open", path) }
         guard let stream = fdopendir(number) else {

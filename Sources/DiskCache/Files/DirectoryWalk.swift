@@ -1,21 +1,20 @@
 private import CLinux
 import Glibc
 
-/// Visits everything below a directory, in no order. Holds only the directories that are still to be read.
+/// Visits everything below a directory, in no order. Keeps only the directories still to be read.
 struct DirectoryWalk {
     let directory: String
-    /// Whether entries with a hidden name, or below one, are visited.
+    /// Whether to visit entries with a hidden name, or below one.
     let includesHidden: Bool
-    /// Whether `directory` itself may be a symbolic link; not where files are deleted.
+    /// Whether `directory` itself may be a symbolic link; false for deletions.
     var followsLink = true
 
-    /// Calls `body` with each entry until it returns false. Symbolic links are entries and are not followed.
+    /// Calls `body` with each entry until it returns false. Does not follow symbolic links.
     ///
     /// Skips entries that are deleted meanwhile or cannot be read, as SDWebImage does, and does not enter directories
     /// whose names are not UTF-8.
     ///
-    /// - Throws: `StoreError` when `directory` itself cannot be read, `missing` when it does not exist; what `body`
-    ///   throws.
+    /// - Throws: `StoreError` if `directory` itself cannot be read, `missing` if it does not exist; what `body` throws.
     func visit(_ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError) {
         var waiting = [(path: "", isHidden: false)]
         while let (path, isHidden) = waiting.popLast() {
@@ -44,7 +43,7 @@ struct DirectoryWalk {
                     if !continues { return }
                 }
             } catch {
-                // Subdirectories that cannot be read are skipped; errors of `body` have other paths.
+                // Skip unreadable subdirectories; errors of `body` have other paths.
                 guard !isTop, error.path == current else { throw error }
             }
         }

@@ -5,35 +5,33 @@ import Glibc
 package let extendedDataAttribute = "com.hackemist.SDDiskCache"
 
 extension OpenFile {
-    /// The extended attribute `user.NAME`; nil when there is none or the file system has no attributes.
+    /// The extended attribute `user.NAME`; nil if there is none or the file system has no attributes.
     package func attribute(_ name: String) throws(StoreError) -> [UInt8]? {
         if let data = readAttribute(name, of: descriptor) { return data }
         if errno == ENODATA || errno == ENOTSUP { return nil }
         throw StoreError("fgetxattr", path)
     }
 
-    /// Sets the extended attribute `user.NAME` of a stored file; failures are ignored.
+    /// Sets the extended attribute `user.NAME` of a stored file; ignores failures.
     package func setAttribute(_ name: String, _ value: [UInt8]) {
         _ = larder_set_attribute(descriptor, "user." + name, value, value.count)
     }
 }
 
 extension TemporaryFile {
-    /// Sets the data that `extendedData(for:)` returns once the file is committed; SDWebImage stores a keyed archive in
-    /// it.
+    /// Sets the data that `extendedData(for:)` returns after the commit; SDWebImage stores a keyed archive in it.
     ///
     /// File systems without attributes drop it.
     ///
-    /// - Throws: `StoreError`, `tooLarge` when it exceeds the file system's limit; ext4 has 4 kB for all attributes of
-    ///   a file.
+    /// - Throws: `StoreError`, `tooLarge` above the file system's limit; ext4 has 4 kB for all attributes of a file.
     public func setExtendedData(_ data: [UInt8]) throws(StoreError) { try setAttribute(extendedDataAttribute, data) }
 
-    /// The extended attribute `user.NAME`; nil when there is none or it cannot be read.
+    /// The extended attribute `user.NAME`; nil if there is none or it cannot be read.
     package func attribute(_ name: String) -> [UInt8]? {
         readAttribute(name, of: descriptor)
     }
 
-    /// Sets the extended attribute `user.NAME`; `setExtendedData` has the details.
+    /// Sets the extended attribute `user.NAME`, see `setExtendedData`.
     package func setAttribute(_ name: String, _ value: [UInt8]) throws(StoreError) {
         if larder_set_attribute(descriptor, "user." + name, value, value.count) == 0 || errno == ENOTSUP { return }
         let number = errno
@@ -43,8 +41,8 @@ extension TemporaryFile {
         throw StoreError("fsetxattr", path, number: number)
     }
 
-    /// Whether ENOSPC means the size of the value: ext4 returns it for that as well as for a full disk. A few bytes fit
-    /// into every inode.
+    /// Whether ENOSPC means the value's size: ext4 returns it for that and for a full disk. A few bytes fit into every
+    /// inode.
     private static func isTooLarge(_ value: [UInt8], where descriptor: Int32) -> Bool {
         var room = statvfs()
         guard value.count > 64, fstatvfs(descriptor, &room) == 0 else { return false }
@@ -53,8 +51,7 @@ extension TemporaryFile {
     }
 }
 
-/// The attribute `user.NAME`; nil with errno. The kernel clears as many bytes as there is room, so the first try has
-/// little.
+/// The attribute `user.NAME`; nil with errno. The kernel clears the whole buffer, so the first try is small.
 private func readAttribute(_ name: String, of descriptor: Int32) -> [UInt8]? {
     for room in [256, 64 << 10] {  // XATTR_SIZE_MAX
         var data = [UInt8](repeating: 0, count: room)

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Owner and mode of the files and directories that a store creates.
+/// Owner and mode of files and directories created by a store.
 public struct FilePermissions: Hashable, Sendable {
-    /// The mode of files regardless of the umask; nil, the default, is 0644 less the umask.
+    /// Mode of files regardless of the umask; nil, the default, is 0644 minus the umask.
     public var fileMode: UInt16?
-    /// The mode of directories regardless of the umask; nil, the default, is 0755 less the umask.
+    /// Mode of directories regardless of the umask; nil, the default, is 0755 minus the umask.
     public var directoryMode: UInt16?
-    /// The user id; nil, the default, is the process's. Only root can set another one.
+    /// User id; nil, the default, is the process's. Only root can set another one.
     public var user: UInt32?
-    /// The group id; nil, the default, is the process's, or of a directory with the set-group-ID bit.
+    /// Group id; nil, the default, is the process's, or the directory's if that has the set-group-ID bit.
     public var group: UInt32?
 
     /// All parameters are nil by default.
@@ -19,7 +19,7 @@ public struct FilePermissions: Hashable, Sendable {
         self.group = group
     }
 
-    /// Creates a file with these permissions; it must not exist.
+    /// Creates a file, which must not exist, with these permissions.
     func createFile(_ path: String) throws(StoreError) -> Descriptor {
         let file = try Descriptor(opening: path, O_RDWR | O_CREAT | O_EXCL)
         do throws(StoreError) {

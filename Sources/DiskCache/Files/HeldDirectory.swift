@@ -1,12 +1,12 @@
 import Glibc
 
-/// An open directory below which files are read or deleted. No symbolic link below it is followed, also when a name is
+/// An open directory for reading and deleting files below it. Never follows a symbolic link below it, even if a name is
 /// replaced between two calls.
 struct HeldDirectory: ~Copyable {
     private let path: String
     private let directory: Descriptor
 
-    /// - Parameter path: may itself be a symbolic link.
+    /// - Parameter path: may be a symbolic link.
     init(_ path: String) throws(StoreError) {
         self.path = path
         directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY)
@@ -32,7 +32,7 @@ struct HeldDirectory: ~Copyable {
         directory = Descriptor(owning: number)
     }
 
-    /// Opens a file for reading; nil when it does not exist, is not a regular file, or is reached through a link.
+    /// Opens a file for reading; nil if it does not exist, is not regular, or is reached through a link.
     ///
     /// - Parameter name: relative to the directory.
     func file(_ name: String) throws(StoreError) -> OpenFile? {
@@ -54,7 +54,7 @@ struct HeldDirectory: ~Copyable {
         try remove(name, flags: 0, "unlink", accepting: [ENOENT])
     }
 
-    /// Deletes a directory if it is empty (`unlinkat`).
+    /// Deletes an empty directory (`unlinkat`).
     func rmdir(_ name: String) throws(StoreError) {
         _ = try remove(name, flags: AT_REMOVEDIR, "rmdir", accepting: [ENOENT, ENOTEMPTY, EEXIST])
     }
@@ -69,7 +69,7 @@ struct HeldDirectory: ~Copyable {
         return false
     }
 
-    /// Opens one directory after the other, none of which may be a link.
+    /// Opens the directories one after the other; none may be a link.
     private func inParent(
         _ parts: ArraySlice<String>, of number: Int32, _ body: (Int32) -> Bool
     ) throws(StoreError) -> Bool {

@@ -2,24 +2,24 @@ private import CLinux
 import Glibc
 private import ImageModel
 
-/// An image file open for reading, closed with its last reference. It remains readable when it is replaced or deleted.
+/// An image file open for reading, closed with its last reference. Stays readable when replaced or deleted.
 ///
-/// A class, so that a call on a thread pool can return it and several tasks can share it.
+/// A class, so that thread pool calls can return it and tasks can share it.
 public final class OpenFile: Sendable {
     private let file: Descriptor
-    /// The path that was opened.
+    /// The path at opening.
     public let path: String
     /// In bytes.
     public let size: Int
 
-    /// Opens a file; nil when `path` does not exist or is not a regular file.
+    /// Opens a file; nil if `path` does not exist or is not a regular file.
     public convenience init?(ifPresent path: String) throws(StoreError) {
         // Opening a named pipe without O_NONBLOCK would block.
         guard let file = try Descriptor(ifPresent: path, O_RDONLY | O_NONBLOCK) else { return nil }
         try self.init(file, path)
     }
 
-    /// Like `init(ifPresent:)`; reading does not change the access time where the process owns the file or is root.
+    /// As `init(ifPresent:)`; reading keeps the access time if the process owns the file or is root.
     convenience init?(peekingAt path: String) throws(StoreError) {
         let number = retrying { larder_open_unseen(path) }
         if number < 0 && errno == ENOENT { return nil }
@@ -35,10 +35,10 @@ public final class OpenFile: Sendable {
         size = Int(status.st_size)
     }
 
-    /// The open file, valid as long as this object exists.
+    /// Valid as long as this object exists.
     public var descriptor: Int32 { file.number }
 
-    /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
+    /// Reads up to `count` bytes at `offset`; fewer at the end of the file.
     public func bytes(_ count: Int, at offset: Int = 0) throws(StoreError) -> [UInt8] {
         try file.read(count, at: offset, from: path)
     }
@@ -49,7 +49,7 @@ public final class OpenFile: Sendable {
         return digest
     }
 
-    /// Reads the file in blocks of 256 KiB.
+    /// In blocks of 256 KiB.
     package func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         var offset = 0
         while true {
@@ -60,7 +60,7 @@ public final class OpenFile: Sendable {
         }
     }
 
-    /// Calls `body` with at most `length` bytes from the beginning; none when the file cannot be read.
+    /// Calls `body` with up to `length` leading bytes; none if the file cannot be read.
     package func withPrefix<Value>(_ length: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) { buffer in
             let count = pread(descriptor, buffer.baseAddress, length, 0)
@@ -68,7 +68,7 @@ public final class OpenFile: Sendable {
         }
     }
 
-    /// Device and inode, which all hard links of a file share.
+    /// Device and inode, shared by all hard links of a file.
     func identity() throws(StoreError) -> [UInt] {
         let status = try file.status(of: path)
         return [UInt(status.st_dev), UInt(status.st_ino)]

@@ -4,30 +4,30 @@ import Glibc
 /// A hidden empty file in the cache root that exists while a process has the store open; deleted with its last
 /// reference.
 ///
-/// The marker of a dead process means that temporary files may be left; the marker of a running one means that expiry
-/// must spare recently used files.
+/// A dead process's marker means that temporary files may remain; a running one's means that expiry must spare recently
+/// used files.
 final class OpenMarker: Sendable {
     let path: String
     private let permissions: FilePermissions
-    /// The uptime in seconds when the file was last dated.
+    /// Uptime in seconds when the file was last dated.
     let refreshed: Locked<Int>
 
-    /// In seconds. Other hosts decide by the file's date whether the process runs.
+    /// In seconds. Other hosts judge by the file's date whether the process runs.
     private static let refreshInterval = 3600
 
     init(in root: String, _ permissions: FilePermissions = FilePermissions()) throws(StoreError) {
         path = root + "/" + TemporaryName.ofThisProcess(.openMarker).text
         self.permissions = permissions
-        // Closed at once, as an open file would prevent a read-only remount.
+        // Closed at once: an open file would prevent a read-only remount.
         _ = try permissions.createFile(path)
         refreshed = Locked(Self.uptime)
     }
 
     deinit { unlink(path) }
 
-    /// Dates the file once an hour, at the next use of the store.
+    /// Updates the file's date once an hour, at the next use of the store.
     ///
-    /// - Parameter now: the uptime in seconds.
+    /// - Parameter now: uptime in seconds.
     func refresh(at now: Int = OpenMarker.uptime) {
         let isDue = refreshed.withLock { last in
             guard now - last >= Self.refreshInterval else { return false }

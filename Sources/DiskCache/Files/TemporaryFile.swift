@@ -1,16 +1,16 @@
 import Glibc
 
-/// A file being written, under a hidden name. Its last reference closes it and deletes it unless it was committed;
-/// release that reference where blocking is allowed.
+/// A file being written, under a hidden name. Its last reference closes it and deletes it unless committed; release
+/// that reference where blocking is allowed.
 ///
-/// A class, so that a call on a thread pool can return it and tasks can pass it on.
+/// A class, so that thread pool calls can return it and tasks can pass it on.
 public final class TemporaryFile: Sendable {
     private let file: Descriptor
     /// The hidden path.
     public let path: String
 
     /// Creates it in `directory`, for reading and writing. `DirectoryStore` deletes such files of dead processes when
-    /// it opens a cache in that directory; a store of your own deletes the files of its directory.
+    /// it opens a cache in that directory; other stores must delete their own.
     ///
     /// - Parameters:
     ///   - directory: its path.
@@ -20,9 +20,8 @@ public final class TemporaryFile: Sendable {
         file = try permissions.createFile(path)
     }
 
-    // After a rename the hidden name does not exist, so `unlink` fails and the file stays. Otherwise the file is
-    // truncated, which frees the disk at once: a process that another thread is spawning may hold a copy of the
-    // descriptor.
+    // After a rename the hidden name does not exist, so `unlink` fails and the file stays. Otherwise truncate the file
+    // to free the disk at once: a process being spawned on another thread may have a copy of the descriptor.
     deinit {
         var status = stat()
         if unlink(path) == 0 && fstat(descriptor, &status) == 0 && status.st_nlink == 0 { ftruncate(descriptor, 0) }
@@ -31,23 +30,20 @@ public final class TemporaryFile: Sendable {
     /// Deletes the name and leaves the bytes to processes that have the file open.
     package func detach() { unlink(path) }
 
-    /// The open file, valid as long as this object exists; it may be passed to a child process.
+    /// Valid as long as this object exists; may be passed to a child process.
     public var descriptor: Int32 { file.number }
 
     /// Writes all of `bytes` at the current position.
     ///
-    /// - Throws: `StoreError`, `diskFull` when they do not fit.
+    /// - Throws: `StoreError`, `diskFull` if they do not fit.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) { try file.write(bytes, to: path) }
 
-    /// Writes all of `bytes`; like `write(_:)` with a buffer.
     package func write(_ bytes: [UInt8]) throws(StoreError) {
         try bytes.withBytes { (bytes) throws(StoreError) in try write(bytes) }
     }
 
-    /// Bytes written so far.
     package var size: Int { get throws(StoreError) { Int(try file.status(of: path).st_size) } }
 
-    /// Reads everything that was written.
     package func bytes() throws(StoreError) -> [UInt8] {
         try file.read(Int(try file.status(of: path).st_size), at: 0, from: path)
     }
@@ -70,7 +66,7 @@ public final class TemporaryFile: Sendable {
         guard futimens(descriptor, times) == 0 else { throw StoreError("futimens", path) }
     }
 
-    /// The corresponding C function is `rename`.
+    /// Calls `rename`.
     func rename(to destination: String) throws(StoreError) {
         guard Glibc.rename(path, destination) == 0 else { throw StoreError("rename", destination) }
     }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Deletes the temporary files of dead processes when a store is opened.
+/// Deletes temporary files of dead processes when a store is opened.
 ///
-/// Reading a directory of a million files takes seconds, so it is read only when an open marker of a dead process shows
-/// that there may be such files, and otherwise once a day, when files of other hosts may have become a day old.
-/// Failures are ignored: files of another user remain until that user opens the store.
+/// Reading a directory of a million files takes seconds. So it is read only if a dead process's open marker shows that
+/// there may be such files, and otherwise once a day, when other hosts' files may have become a day old. Ignores
+/// failures: another user's files remain until that user opens the store.
 struct TemporaryFileCleanup {
     let root: String
-    /// The settings of the file that dates the last search.
+    /// For the file that dates the last search.
     let permissions: FilePermissions
     /// In seconds.
     static let interval = 24 * 60 * 60
@@ -16,19 +16,19 @@ struct TemporaryFileCleanup {
         let dead = (try? OpenMarker.ofDeadProcesses(in: root)) ?? []
         let mark = root + "/.larder-swept." + namespace
         guard !dead.isEmpty || !Self.isRecent(mark) else { return }
-        // A marker does not say which namespace was open.
+        // A marker does not name the open namespace.
         for directory in dead.isEmpty ? [root, directory] : [root] + subdirectories() {
             Self.deleteAbandoned(in: directory)
         }
-        // One that cannot be deleted causes another search at the next opening.
+        // A marker that cannot be deleted causes another search at the next opening.
         for path in dead { unlink(path) }
-        // Only its owner can set the date of the mark; others can perhaps replace it.
+        // Only its owner can set the mark's date; others may be able to replace it.
         if utimensat(AT_FDCWD, mark, nil, AT_SYMLINK_NOFOLLOW) == 0 { return }
         unlink(mark)
         _ = try? permissions.createFile(mark)
     }
 
-    /// Deletes the abandoned temporary files in `directory` itself.
+    /// Deletes abandoned temporary files in `directory` itself.
     static func deleteAbandoned(in directory: String) {
         for file in (try? TemporaryName.files(.temporaryFile, in: directory)) ?? [] where file.isAbandoned {
             unlink(file.path)

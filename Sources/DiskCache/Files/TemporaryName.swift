@@ -1,19 +1,19 @@
 import Glibc
 
-/// A hidden name that identifies the process that uses it, so that other processes can delete the file once that is
-/// dead: `.larder.<boot id>.<pid namespace>.<pid>.<start time>.<random>`.
+/// A hidden name that identifies its process, so that others can delete the file once that is dead: `.larder.<boot
+/// id>.<pid namespace>.<pid>.<start time>.<random>`.
 ///
-/// Boot id and pid namespace precede the pid, which means nothing on another host or in another container.
+/// Boot id and pid namespace come first, since a pid means nothing on another host or in another container.
 struct TemporaryName: Equatable {
-    /// What the name is for: its first word.
+    /// The name's purpose: its first word.
     enum Kind: String {
         case temporaryFile = "larder"
         case openMarker = "larder-open"
-        /// The directory of a bundle being written.
+        /// A bundle directory being written.
         case bundle = "larder-bundle"
     }
 
-    /// A process. Pids are reused; pid and start time together are unique.
+    /// A process. Pids are reused, but pid plus start time is unique.
     struct Writer: Equatable {
         let boot: String
         let namespace: String
@@ -26,7 +26,7 @@ struct TemporaryName: Equatable {
     let writer: Writer
     private let random: UInt64
 
-    /// The age in seconds at which a file of another host counts as abandoned; no transfer takes that long.
+    /// Age in seconds at which another host's file is abandoned; no transfer takes that long.
     static let foreignLifetime = 24 * 60 * 60
 
     static func ofThisProcess(_ kind: Kind = .temporaryFile) -> TemporaryName {
@@ -39,7 +39,7 @@ struct TemporaryName: Equatable {
         self.random = random
     }
 
-    /// Nil when `text` is not such a name.
+    /// Nil if `text` is no such name.
     init?(_ text: String) {
         let fields = text.split(separator: ".", omittingEmptySubsequences: false)
         guard fields.count == 7, fields[0].isEmpty, let kind = Kind(rawValue: String(fields[1])),
@@ -56,7 +56,7 @@ struct TemporaryName: Equatable {
             + String(random, radix: 16)
     }
 
-    /// Whether the process is dead; decided by `age`, in seconds, for a process of another host or container.
+    /// Whether the process is dead; for another host or container judged by `age`, in seconds.
     func isAbandoned(age: Int) -> Bool {
         let here = Writer.this
         if writer.boot == here.boot, writer.namespace == here.namespace, !here.boot.isEmpty, !here.namespace.isEmpty {
@@ -75,12 +75,12 @@ extension TemporaryName.Writer {
             namespace: processNamespace(), process: process, startTime: find(process)?.startTime ?? 0)
     }()
 
-    /// Whether `process` runs, and its start time; nil when /proc does not have it.
+    /// Whether `process` runs, and its start time; nil if /proc does not have it.
     static func find(_ process: Int32) -> (runs: Bool, startTime: UInt64)? {
-        // The command in parentheses may itself contain spaces and parentheses; the fields follow the last one.
+        // The command in parentheses may contain spaces and parentheses: split after the last one.
         let fields = readSmallFile("/proc/\(process)/stat").split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 19, let startTime = UInt64(fields[19]) else { return nil }
-        // A zombie is dead, but keeps its pid until its parent waits for it.
+        // A zombie is dead but keeps its pid until its parent waits for it.
         return (!["Z", "X"].contains(fields[0]), startTime)
     }
 
@@ -92,7 +92,7 @@ extension TemporaryName.Writer {
     }
 }
 
-/// At most 1024 bytes of a file in /proc; empty when it cannot be read.
+/// Up to 1024 bytes of a file in /proc; empty if unreadable.
 private func readSmallFile(_ path: String) -> String {
     let file = try? Descriptor(opening: path, O_RDONLY)
     return String(decoding: (try? file?.read(1024, at: 0, from: path)) ?? [], as: UTF8.self)
@@ -105,7 +105,7 @@ extension TemporaryName {
         let status: stat
     }
 
-    /// The files with names of `kind` in `directory` itself; none when there is no such directory.
+    /// Files with names of `kind` in `directory` itself; none if there is no such directory.
     static func files(_ kind: Kind, in directory: String) throws(StoreError) -> [File] {
         guard var names = try DirectoryStream(ifPresent: directory, following: true) else { return [] }
         var files: [File] = []

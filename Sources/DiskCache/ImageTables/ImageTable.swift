@@ -3,20 +3,19 @@ import Glibc
 
 /// A file of uncompressed images of one size that an app maps into memory, as FastImageCache does.
 ///
-/// One process at a time writes a table. `flush` replaces the metadata in one step after the pixels are synced, so it
-/// never refers to an image that is not in the file. All functions block. Source: FastImageCache 1.5.1,
-/// `FICImageTable`: `<root>/ImageTables/<namespace>/<format>.imageTable` and `.metadata`.
+/// One process at a time writes a table. `flush` replaces the metadata atomically after syncing the pixels, so it never
+/// refers to a missing image. All functions block. Source: FastImageCache 1.5.1, `FICImageTable`:
+/// `<root>/ImageTables/<namespace>/<format>.imageTable` and `.metadata`.
 package final class ImageTable: Sendable {
-    /// The format of all images in the table.
     package let format: ImageTableFormat
     private let directory: String
     private let file: Descriptor
     private let index: Locked<ImageTableIndex>
 
-    /// Opens or creates a table for writing. A table of another format is emptied.
+    /// Opens or creates a table for writing. Empties a table of another format.
     ///
     /// - Parameters:
-    ///   - root: the directory of `ImageTables`, which is created if necessary.
+    ///   - root: the directory of `ImageTables`, created if missing.
     ///   - namespace: FastImageCache's default by default.
     /// - Throws: `StoreError`, `busy` while another process writes it.
     package init(
@@ -42,14 +41,12 @@ package final class ImageTable: Sendable {
 
     private var path: String { directory + "/" + format.name + ".imageTable" }
 
-    /// The number of images.
     package var count: Int { index.withLock { $0.count } }
 
-    /// Writes an image, in place of an earlier one of the entity. It is visible to readers after `flush`.
+    /// Writes an image, replacing the entity's earlier one. Visible to readers after `flush`.
     ///
-    /// - Parameter pixels: `format.imageLength` bytes: rows of `format.rowLength` bytes, from top to bottom.
-    /// - Throws: `StoreError`, `tooLarge` when `pixels` has another length. An image that was to be overwritten is then
-    ///   lost.
+    /// - Parameter pixels: `format.imageLength` bytes: rows of `format.rowLength` bytes, top to bottom.
+    /// - Throws: `StoreError`, `tooLarge` if `pixels` has another length. The overwritten image is then lost.
     package func store(_ pixels: [UInt8], for entity: EntityID, source: EntityID) throws(StoreError) {
         guard pixels.count == format.imageLength else {
             throw StoreError(.tooLarge, "store \(pixels.count) bytes as an image of \(format.imageLength) in", path)
@@ -61,7 +58,7 @@ package final class ImageTable: Sendable {
             Result { () throws(StoreError) in
                 let (slot, replaced) = index.slot(for: entity, maxCount: format.effectiveMaximum)
                 try grow(toHold: slot)
-                // Removed first, as a failed write leaves its pixels damaged.
+                // Remove it first: a failed write damages its pixels.
                 if let replaced { index.remove(replaced) }
                 try entry.withBytes { (bytes) throws(StoreError) in
                     try file.write(bytes, at: slot * format.entryLength, to: path)
@@ -72,7 +69,7 @@ package final class ImageTable: Sendable {
         try result.get()
     }
 
-    /// The pixels of the entity's image; nil when there is none. An image made from another source is removed.
+    /// The pixels of the entity's image; nil if there is none. Removes an image made from another source.
     package func read(_ entity: EntityID, source: EntityID) throws(StoreError) -> [UInt8]? {
         let result = index.withLock { index in
             Result { () throws(StoreError) -> [UInt8]? in
@@ -90,12 +87,11 @@ package final class ImageTable: Sendable {
         return try result.get()
     }
 
-    /// Removes the entity's image and frees its slot.
     package func remove(_ entity: EntityID) { index.withLock { $0.remove(entity) } }
 
     /// Syncs the pixels, then replaces the metadata.
     package func flush() throws(StoreError) {
-        // Taken before the sync: images stored during it are in the next metadata.
+        // Taken before the sync: images stored during it go into the next metadata.
         let bytes = index.withLock { ImageTableMetadata(format, $0).bytes }
         if retrying({ fdatasync(file.number) }) < 0 { throw StoreError("fdatasync", path) }
         let draft = try TemporaryFile(in: directory, FilePermissions())

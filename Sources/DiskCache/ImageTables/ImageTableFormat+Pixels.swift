@@ -1,15 +1,12 @@
 extension ImageTableFormat {
-    /// The width of the images in pixels.
     package var pixelWidth: Int { width * scale }
-    /// The height of the images in pixels.
     package var pixelHeight: Int { height * scale }
 
-    /// Converts pixels to the format that `ImageTable.store` takes. Styles without alpha get a black background, as in
+    /// Converts pixels to the format of `ImageTable.store`. Styles without alpha get a black background, as in
     /// FastImageCache.
     ///
-    /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, from top to
-    ///   bottom.
-    /// - Throws: `StoreError.tooLarge` when the number of pixels differs.
+    /// - Parameter rgba: red, green, blue, straight alpha of `pixelWidth` × `pixelHeight` pixels, top to bottom.
+    /// - Throws: `StoreError.tooLarge` for another number of pixels.
     package func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
         guard rgba.count == pixelWidth * pixelHeight * 4 else {
             throw StoreError(

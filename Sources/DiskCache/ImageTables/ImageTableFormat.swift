@@ -1,8 +1,8 @@
-/// The format of an image table: the size and pixel layout of its images.
+/// The size and pixel layout of an image table's images.
 ///
 /// Source: FastImageCache 1.5.1, `FICImageFormat` and `FICImageTable`.
 package struct ImageTableFormat: Hashable, Sendable {
-    /// The layout of a pixel. The raw values are FastImageCache's.
+    /// A pixel's layout. Raw values as in FastImageCache.
     package enum Style: Int, Sendable, CaseIterable {
         /// Four bytes: blue, green, red, alpha; premultiplied.
         case bgra32 = 0
@@ -13,27 +13,23 @@ package struct ImageTableFormat: Hashable, Sendable {
         /// One byte of grey.
         case grey8 = 3
 
-        /// The size of a pixel.
         package var bytesPerPixel: Int { [4, 4, 2, 1][rawValue] }
     }
 
-    /// The devices on which an app uses the table. The raw values are FastImageCache's.
+    /// The devices that use the table. Raw values as in FastImageCache.
     package struct Devices: OptionSet, Hashable, Sendable {
         /// The bits, 1 to 3.
         package let rawValue: Int
 
-        /// Devices with these bits.
         package init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Phones.
         package static let phone = Devices(rawValue: 1)
-        /// Tablets.
         package static let pad = Devices(rawValue: 2)
         /// Both; the default.
         package static let all: Devices = [.phone, .pad]
     }
 
-    /// When the device encrypts the table. The raw values are FastImageCache's.
+    /// When the device encrypts the table. Raw values as in FastImageCache.
     package enum Protection: Int, Sendable, CaseIterable {
         /// Never; the default.
         case none = 0
@@ -45,7 +41,7 @@ package struct ImageTableFormat: Hashable, Sendable {
 
     /// Also the name of the files.
     package var name: String
-    /// FastImageCache creates the formats of a family together; nil by default.
+    /// FastImageCache creates a family's formats together; nil by default.
     package var family: String?
     /// In points.
     package var width: Int
@@ -55,16 +51,16 @@ package struct ImageTableFormat: Hashable, Sendable {
     package var scale: Int
     /// `bgra32` by default.
     package var style: Style
-    /// The maximum number of images; the table holds at least one chunk.
+    /// Maximum images; the table holds at least one chunk.
     package var maximumCount: Int
-    /// `all` by default. An app ignores a table for other devices.
+    /// `all` by default. Apps ignore a table for other devices.
     package var devices: Devices
-    /// `none` by default. Written into the metadata; a file on a server is not encrypted.
+    /// `none` by default. Only recorded in the metadata; a file on a server is not encrypted.
     package var protection: Protection
-    /// The page size of the device that reads the table, 4096 or 16384 (the default).
+    /// Page size of the device that reads the table, 4096 or 16384 (the default).
     package var pageSize: Int
 
-    /// - Throws: `StoreError.invalidName` when the name is not a file name, or a number is out of range.
+    /// - Throws: `StoreError.invalidName` if the name is not a file name, or a number is out of range.
     package init(
         name: String, family: String? = nil, width: Int, height: Int, scale: Int = 1, style: Style = .bgra32,
         maximumCount: Int, devices: Devices = .all, protection: Protection = .none, pageSize: Int = 16_384
@@ -87,19 +83,19 @@ package struct ImageTableFormat: Hashable, Sendable {
         self.pageSize = pageSize
     }
 
-    /// The bytes of a row, a multiple of 64.
+    /// Bytes per row, a multiple of 64.
     package var rowLength: Int { Self.rounded(width * scale * style.bytesPerPixel, to: 64) }
 
-    /// The bytes of an image.
+    /// Bytes per image.
     package var imageLength: Int { rowLength * height * scale }
 
-    /// The bytes of an entry, a multiple of the page size: the image, padding, and a trailer of 32 bytes with its ids.
+    /// Bytes per entry, a multiple of the page size: image, padding, and a 32-byte trailer with its ids.
     package var entryLength: Int { Self.rounded(imageLength + Self.trailerLength, to: pageSize) }
 
-    /// The number of entries by which the file grows: about 2 MiB, and at least four.
+    /// Entries by which the file grows: about 2 MiB, at least four.
     package var entriesPerChunk: Int { max(4, (2 << 20) / entryLength) }
 
-    /// The number of images from which old ones are replaced.
+    /// Images above which old ones are replaced.
     package var effectiveMaximum: Int { max(maximumCount, entriesPerChunk) }
 
     static let trailerLength = 32

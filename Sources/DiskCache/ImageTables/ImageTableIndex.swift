@@ -1,6 +1,6 @@
 private import ImageModel
 
-/// Maps the images of a table to slots of its file, in the order of their last use.
+/// Maps a table's images to slots in its file, in order of last use.
 struct ImageTableIndex {
     struct Entry: Equatable {
         let slot: Int
@@ -8,7 +8,7 @@ struct ImageTableIndex {
     }
 
     private var entries = RecencyList<EntityID, Entry>()
-    /// The free slots below `end`, in descending order.
+    /// Free slots below `end`, descending.
     private var free: [Int] = []
     /// Every slot from here on is free.
     private var end = 0
@@ -17,11 +17,11 @@ struct ImageTableIndex {
 
     var count: Int { entries.count }
 
-    /// Calls `body` with every image, the most recently used first.
+    /// Calls `body` with every image, most recently used first.
     func forEachByRecency(_ body: (EntityID, Entry) -> Void) { entries.forEachByRecency(body) }
 
-    /// The slot of the entity's image, which becomes the most recently used one. An image made from another source is
-    /// removed, as the source has changed.
+    /// The slot of the entity's image, which becomes the most recently used. Removes an image made from another source,
+    /// as the source has changed.
     mutating func find(_ entity: EntityID, source: EntityID) -> Int? {
         guard let entry = entries.use(entity) else { return nil }
         guard entry.source == source else {
@@ -31,8 +31,8 @@ struct ImageTableIndex {
         return entry.slot
     }
 
-    /// The slot for a new image of the entity: its present one, else the lowest free one, else the slot of the least
-    /// recently used image. The caller removes the image that it replaces.
+    /// The slot for the entity's new image: its current one, else the lowest free one, else the least recently used
+    /// image's. The caller removes the replaced image.
     func slot(for entity: EntityID, maxCount: Int) -> (slot: Int, replaced: EntityID?) {
         if let present = entries.value(entity) { return (present.slot, entity) }
         let lowest = free.last ?? end
@@ -42,11 +42,11 @@ struct ImageTableIndex {
         return (lowest, nil)
     }
 
-    /// Adds an image in a free slot as the most recently used one.
+    /// Adds an image in a free slot as the most recently used.
     mutating func put(_ entity: EntityID, source: EntityID, at slot: Int) {
         remove(entity)
         if slot >= end {
-            // Tables of other writers can have gaps.
+            // Other writers' tables can have gaps.
             free.insert(contentsOf: (end..<slot).reversed(), at: 0)
             end = slot + 1
         } else if let index = index(ofFree: slot) {
@@ -75,11 +75,11 @@ struct ImageTableIndex {
         return index < free.count && free[index] == slot ? index : nil
     }
 
-    /// Restores an index; nil when the parts contradict each other.
+    /// Restores an index; nil if the parts contradict each other.
     ///
     /// - Parameters:
-    ///   - recent: the most recently used first.
-    ///   - slotCount: the number of slots in the file.
+    ///   - recent: most recently used first.
+    ///   - slotCount: slots in the file.
     init?(slots: [EntityID: Int], sources: [EntityID: EntityID], recent: [EntityID], slotCount: Int) {
         guard Set(slots.values).count == slots.count, slots.values.allSatisfy({ (0..<slotCount).contains($0) }),
             Set(sources.keys) == Set(slots.keys), Set(recent) == Set(slots.keys), recent.count == slots.count
@@ -94,15 +94,14 @@ struct ImageTableIndex {
     }
 }
 
-/// Identifies an image, or its source, in an image table: the sixteen bytes of an MD5.
+/// Identifies an image, or its source, in an image table: a 16-byte MD5.
 package struct EntityID: Hashable, Sendable {
-    /// Sixteen bytes.
     package let bytes: [UInt8]
 
     /// Identifies an image by its cache key.
     package init(_ key: CacheKey) { self.init(md5Of: key.text.utf8) }
 
-    /// Identifies a source by the key of the original and a text that changes with its contents: an ETag or a digest.
+    /// Identifies a source by the original's key and a text that changes with its contents: an ETag or digest.
     package init(source key: CacheKey, state: String) { self.init(md5Of: Array(key.text.utf8) + [0] + state.utf8) }
 
     private init(md5Of data: some Collection<UInt8>) {
@@ -111,7 +110,7 @@ package struct EntityID: Hashable, Sendable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Parses a UUID; nil when `text` is not one.
+    /// Parses a UUID; nil if invalid.
     init?(text: String) {
         let digits = text.filter { $0 != "-" }
         let bytes = Self.bytes(digits)

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// The metadata file of an image table: JSON with the field names of FastImageCache.
+/// An image table's metadata file: JSON with FastImageCache's field names.
 struct ImageTableMetadata: Codable {
-    /// Exactly the fields that FastImageCache compares: an app deletes a table with another field or value, or without
-    /// one, as a table of another format. A format without a family has no such field.
+    /// Exactly the fields that FastImageCache compares: if one differs, is missing or is added, an app deletes the
+    /// table. A format without family omits that field.
     ///
     /// Source: FastImageCache 1.5.1, `dictionaryRepresentation` of `FICImageFormat`, and `_loadMetadata` of
     /// `FICImageTable`.
@@ -36,7 +36,7 @@ struct ImageTableMetadata: Codable {
     let indexMap: [String: Int]
     let contextMap: [String: String]
     let mruArray: [String]
-    /// The page size of the device that reads the table, which FastImageCache does not record.
+    /// Page size of the device that reads the table; not recorded by FastImageCache.
     let pageSize: Int
 
     init(_ format: ImageTableFormat, _ index: ImageTableIndex) {
@@ -56,7 +56,7 @@ struct ImageTableMetadata: Codable {
         mruArray = recent
     }
 
-    /// Nil when `bytes` cannot be parsed.
+    /// Nil if `bytes` cannot be parsed.
     init?(_ bytes: [UInt8]) {
         guard let metadata = try? JSONDecoder().decode(ImageTableMetadata.self, from: Data(bytes)) else { return nil }
         self = metadata
@@ -68,8 +68,7 @@ struct ImageTableMetadata: Codable {
         return Array((try? encoder.encode(self)) ?? Data())
     }
 
-    /// Nil when the format differs, or the fields contradict each other or the file's length: the table is then
-    /// emptied.
+    /// Nil if the format differs, or the fields contradict each other or the file's length: the table is then emptied.
     func index(of format: ImageTableFormat, fileLength: Int) -> ImageTableIndex? {
         guard self.format == Format(format), pageSize == format.pageSize else { return nil }
         let slots = indexMap.compactMap { text, slot in EntityID(text: text).map { ($0, slot) } }

@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// A file or directory of a cache, as it was when it was listed.
+/// A listed file or directory of a cache.
 public struct CacheEntry: Sendable {
-    /// The path below the directory of the images: the file name of an image.
+    /// The path below the directory of the images: an image's file name.
     public let path: String
     /// In bytes.
     public let size: Int
-    /// The bytes that it occupies; its size rounded up to 4096 where the file system does not report that.
+    /// Occupied bytes; the size rounded up to 4096 if the file system does not report them.
     public let allocated: Int
     /// The last read. Larder and SDWebImage set this time themselves.
     public let accessed: Timestamp
@@ -15,7 +15,7 @@ public struct CacheEntry: Sendable {
     public let modified: Timestamp
     /// The last change of contents, name or attributes.
     public let changed: Timestamp
-    /// `modified` on file systems that do not record the creation.
+    /// `modified` if the file system does not record creation.
     public let created: Timestamp
     /// Whether it is a directory.
     public let isDirectory: Bool
@@ -23,14 +23,14 @@ public struct CacheEntry: Sendable {
     public let isHidden: Bool
     /// The number of hard links.
     public let links: Int
-    /// Whether `path` can be opened: a name that is not UTF-8 has replacement characters for its invalid bytes.
+    /// False if the name is not UTF-8: `path` then has replacement characters and cannot be opened.
     let isPathExact: Bool
 
-    /// A file of a store that has no inodes.
+    /// A file of a store without inodes.
     ///
     /// - Parameters:
     ///   - path: below the cache's root.
-    ///   - size: in bytes, also those that the file occupies.
+    ///   - size: in bytes, also used as the occupied bytes.
     ///   - modified: when its bytes were written.
     ///   - accessed: `modified` by default.
     public init(path: String, size: Int, modified: Timestamp, accessed: Timestamp? = nil) {

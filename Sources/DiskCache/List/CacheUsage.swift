@@ -1,24 +1,23 @@
-/// The number and size of a cache's files.
+/// Number and size of a cache's files.
 ///
 /// `bytes` and `entries` are the total size and total count of SDWebImage 5.21.5, `SDDiskCache`.
 package struct CacheUsage: Hashable, Sendable {
-    /// The number of visible files.
+    /// Visible files.
     package var files = 0
-    /// The number of files and directories, hidden ones included.
+    /// Files and directories, including hidden ones.
     package var entries = 0
-    /// The total size of all files, hidden ones included.
+    /// Size of all files, including hidden ones.
     package var bytes = 0
-    /// The bytes that all files occupy; a file with several hard links counts once for each.
+    /// Bytes that all files occupy; a file counts once per hard link.
     package var allocated = 0
-    /// The earliest access time of a visible file; nil when there is none.
+    /// Earliest access time of a visible file; nil without one.
     package var oldestAccess: Timestamp?
 
-    /// Zero.
     package init() {}
 
     /// Counts a whole cache. Blocks.
     ///
-    /// - Throws: `StoreError`, `missing` when the cache does not exist.
+    /// - Throws: `StoreError`, `missing` if the cache does not exist.
     package init(of store: any ImageStore) throws(StoreError) {
         try store.list(hidden: true) { (entry) throws(StoreError) in
             add(entry)
@@ -26,7 +25,6 @@ package struct CacheUsage: Hashable, Sendable {
         }
     }
 
-    /// Adds one entry.
     package mutating func add(_ entry: CacheEntry) {
         entries += 1
         guard !entry.isDirectory else { return }

@@ -1,9 +1,9 @@
 /// The text that identifies an image in a cache.
 ///
-/// Keys are compared byte by byte, unlike `String`: case, escapes and Unicode forms are significant.
-/// Source: SDWebImage 5.21.5, `SDTransformedKeyForKey` and `SDImageScaleFactorForKey`.
+/// Compared byte by byte, unlike `String`: case, escapes and Unicode forms are significant. Source: SDWebImage 5.21.5,
+/// `SDTransformedKeyForKey` and `SDImageScaleFactorForKey`.
 public struct CacheKey: Hashable, Sendable, CustomStringConvertible {
-    /// As given, not normalised. The key of an original is its URL.
+    /// As given, not normalised. An original's key is its URL.
     public let text: String
 
     /// - Parameter text: any text.
@@ -21,16 +21,16 @@ public struct CacheKey: Hashable, Sendable, CustomStringConvertible {
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The key of the image that a transformer or a thumbnail makes of this key's image, by SDWebImage's rule.
+    /// The key of the image that a transformer or thumbnail makes from this key's image, by SDWebImage's rule.
     ///
-    /// A hyphen and `suffix` are inserted before the extension of the URL's path, which is escaped again. Without an
+    /// Inserts a hyphen and `suffix` before the extension of the URL's path, which is escaped again. Without an
     /// extension they are appended to the key unescaped, after the query. File URLs and keys that are not URLs are
-    /// treated as a path.
+    /// treated as paths.
     ///
     /// - Parameters:
-    ///   - suffix: a transformer's key, or `Thumbnail({W,H},P)`; a thumbnail precedes transformers.
+    ///   - suffix: a transformer's key, or `Thumbnail({W,H},P)`; thumbnails precede transformers.
     ///   - rules: the rules of the app's system.
-    /// - Returns: nil when the result is not a URL; such an image is not cached.
+    /// - Returns: nil if the result is not a URL; such an image is not cached.
     public func appending(_ suffix: String, rules: URLRules = .ios17) -> CacheKey? {
         let key = Array(text.utf8)
         let url = KeyURL(key, rules: rules)
@@ -47,9 +47,9 @@ public struct CacheKey: Hashable, Sendable, CustomStringConvertible {
         return url.replacingPath(inserted(into:)).map { CacheKey(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// The pixels per point of the image: 2 or 3 if the key contains `@2x.` or `@3x.`, else 1. Transformers use points.
+    /// The image's pixels per point: 2 or 3 if the key contains `@2x.` or `@3x.`, else 1. Transformers use points.
     ///
-    /// In a key that starts with `http://` or `https://` the escaped form `%402x.` counts too.
+    /// In keys that start with `http://` or `https://`, the escaped form `%402x.` counts too.
     public var scaleFactor: Int {
         guard text.utf16.count >= 8 else { return 1 }
         let isWeb = text.utf8.starts(with: "http://".utf8) || text.utf8.starts(with: "https://".utf8)

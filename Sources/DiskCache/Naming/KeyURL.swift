@@ -1,16 +1,16 @@
 private import CICU
 
-/// A cache key parsed as Apple's `NSURL` parses it: by RFC 3986, with illegal characters escaped.
+/// A cache key parsed like Apple's `NSURL`: by RFC 3986, with illegal characters escaped.
 ///
-/// Illegal characters in user, path, query and fragment are escaped. A host that is not ASCII becomes Punycode by
-/// UTS 46; other illegal characters in host or port make the key invalid. Foundation on Linux differs from `NSURL` in
-/// opaque URLs and in extensions, so it is not used here. Sources: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey`;
-/// swift-foundation, see `URLRules`; CoreFoundation, `CFURLCopyPathExtension`.
+/// Escapes illegal characters in user, path, query and fragment. A non-ASCII host becomes Punycode by UTS 46; other
+/// illegal characters in host or port make the key invalid. Foundation on Linux is not used, as it differs from `NSURL`
+/// in opaque URLs and extensions. Sources: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey`; swift-foundation, see
+/// `URLRules`; CoreFoundation, `CFURLCopyPathExtension`.
 struct KeyURL {
     /// Escaped.
     private let parts: URLParts
 
-    /// Nil when `key` is not a URL.
+    /// Nil if `key` is not a URL.
     init?(_ key: [UInt8], rules: URLRules) {
         guard !key.isEmpty, var parts = URLParts(key[...], rules == .ios17 ? .ios17 : .ios27) else { return nil }
         guard parts.escape(rules) else { return nil }
@@ -20,22 +20,21 @@ struct KeyURL {
     /// `NSURL.absoluteString`.
     var text: [UInt8] { parts.text }
 
-    /// Whether the scheme is `file`, in any case.
     var isFile: Bool { parts.hasScheme(of: ["file"]) }
 
-    /// `NSURL.pathExtension`, possibly empty. Nil for an opaque URL (`data:`, `mailto:`), and for a path that is not
-    /// UTF-8.
+    /// `NSURL.pathExtension`, possibly empty. Nil for an opaque URL (`data:`, `mailto:`) and a path that is not UTF-8.
     var pathExtension: [UInt8]? {
         guard parts.isDecomposable else { return nil }
         return Self.decode(parts.path).map(PathString.urlPathExtension(of:))
     }
 
-    /// The URL with another path, as `NSURLComponents` makes it. Nil when the result would not be a URL.
+    /// The URL with another path, as `NSURLComponents` makes it. Nil if the result would not be a URL.
     ///
-    /// - Parameter change: maps the decoded path to the new one, which is not yet escaped.
+    /// - Parameter change: maps the decoded path to the new one, not yet escaped.
     func replacingPath(_ change: ([UInt8]) -> [UInt8]) -> [UInt8]? {
         guard var parts = URLParts(text[...], .components), parts.escape(.ios17) else { return nil }
-        // A path that is not UTF-8 is empty. It has no extension in `NSURL` unless that divides the text elsewhere.
+        // A path that is not UTF-8 is treated as empty. In `NSURL` it has no extension unless that splits the text
+        // elsewhere.
         let changed = change(Self.decode(parts.path) ?? []), slash = UInt8(ascii: "/")
         guard parts.host == nil ? !changed.starts(with: [slash, slash]) : (changed.isEmpty || changed.first == slash)
         else { return nil }
@@ -44,7 +43,7 @@ struct KeyURL {
         return parts.text
     }
 
-    /// Nil when the result is not UTF-8.
+    /// Nil if the result is not UTF-8.
     private static func decode(_ path: ArraySlice<UInt8>) -> [UInt8]? {
         let decoded = PercentEncoding.decode(path)
         return String(validating: decoded, as: UTF8.self) == nil ? nil : decoded
@@ -52,7 +51,7 @@ struct KeyURL {
 }
 
 extension URLParts {
-    /// Schemes whose hosts iOS 27 makes Punycode of; other hosts are percent-encoded.
+    /// Schemes whose hosts iOS 27 converts to Punycode; other hosts are percent-encoded.
     private static let webSchemes: Set<String> = ["ftp", "file", "http", "https", "ws", "wss"]
     /// Schemes whose hosts iOS 17 percent-encodes.
     private static let encodedHostSchemes: Set<String> = [
@@ -61,12 +60,12 @@ extension URLParts {
         "ws+unix", "wss+unix",
     ]
 
-    /// The text of a port without leading zeros; nil when it is no `Int`.
+    /// A port without leading zeros; nil if it is no `Int`.
     static func number(_ port: ArraySlice<UInt8>) -> String? {
         Int(String(decoding: port, as: UTF8.self)).map(String.init)
     }
 
-    /// Escapes illegal characters; false when a host or a relative path cannot be escaped.
+    /// Escapes illegal characters; false if a host or relative path cannot be escaped.
     fileprivate mutating func escape(_ rules: URLRules) -> Bool {
         let before = self
         user = user.map { Self.escaped($0, .authority, rules) }
@@ -100,7 +99,7 @@ extension URLParts {
         return isLegal ? text : PercentEncoding.encode(text, for: part, keepsEscapes: rules == .ios27)
     }
 
-    /// An address in brackets, with its zone escaped. Nil when it has illegal characters before the zone.
+    /// An address in brackets with its zone escaped. Nil if it has illegal characters before the zone.
     private static func literalHost(_ host: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let inside = host.dropFirst().dropLast()
         let percent = inside.firstIndex(of: UInt8(ascii: "%")) ?? inside.endIndex
@@ -131,15 +130,15 @@ extension URLParts {
 
 /// International host names.
 enum HostName {
-    /// The longest name that Apple converts, in bytes, and the longest result.
+    /// The longest name that Apple converts, and the longest result, in bytes.
     private static let limit = 2_048
 
-    /// The name in ASCII by UTS 46 (`uidna_nameToASCII`); nil when it is not valid.
+    /// The name in ASCII by UTS 46 (`uidna_nameToASCII`); nil if invalid.
     ///
-    /// Apple's Foundation uses the same function of ICU with the same checks.
+    /// Apple's Foundation uses the same ICU function with the same checks.
     static func ascii(_ name: ArraySlice<UInt8>) -> [UInt8]? {
         guard (1...limit).contains(name.count) else { return nil }
-        // Unicode 15.1 changed one mapping of letters in use; iOS 18 has it, ICU 72 of Debian 12 has not.
+        // Unicode 15.1 changed one mapping of letters in use; iOS 18 has it, ICU 72 in Debian 12 does not.
         let name = name.replacing("\u{1E9E}".utf8, with: "\u{DF}".utf8)
         var ascii = [CChar](repeating: 0, count: limit)
         let count = name.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { name in
@@ -151,19 +150,18 @@ enum HostName {
     }
 }
 
-/// The rules by which Apple's `NSURL` escapes a text that is not a URL as it stands. Keys of variants and extensions of
-/// file names depend on them.
+/// How Apple's `NSURL` escapes a text that is no valid URL. Determines variant keys and file name extensions.
 ///
 /// Source: swift-foundation, `RFC3986Parser.parse` of Swift 6.3 (iOS 17 to 26) and `URL.parse` with `useModernParsing`
 /// (iOS 27).
 public enum URLRules: String, Sendable, CaseIterable {
-    /// iOS 17 to 26, macOS 14 to 26: a component with an illegal character is escaped whole, the `%` of its escapes
-    /// included.
+    /// iOS 17 to 26, macOS 14 to 26: a component with an illegal character is escaped entirely, including the `%` of
+    /// its escapes.
     case ios17
-    /// iOS 27 and macOS 27: the escapes of a component stay.
+    /// iOS 27 and macOS 27: existing escapes are kept.
     case ios27
 
-    /// The text of the URL that an app makes of `text`: `NSURL.absoluteString`. Nil when it is no URL.
+    /// The URL that an app makes from `text`: `NSURL.absoluteString`. Nil if it is no URL.
     public func absoluteString(of text: String) -> String? {
         KeyURL(Array(text.utf8), rules: self).map { String(decoding: $0.text, as: UTF8.self) }
     }

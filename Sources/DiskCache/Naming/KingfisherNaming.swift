@@ -1,10 +1,10 @@
 public import ImageModel
 
-/// Kingfisher's file names: the SHA-256 of the key, without extension.
+/// Kingfisher's file names: the key's SHA-256, without extension.
 ///
-/// The key of an original is its URL, the key of a variant the URL, `@` and the identifiers of its processors joined by
-/// `|>`. Kingfisher's default scale factor of 1 is assumed: a point is a pixel, also in keys with `@2x`. Source:
-/// Kingfisher 8.11.0; the comments name files below its `Sources`.
+/// An original's key is its URL; a variant's key is the URL, `@` and its processors' identifiers joined by `|>`.
+/// Assumes Kingfisher's default scale factor of 1: a point is a pixel, also in keys with `@2x`. Source: Kingfisher
+/// 8.11.0; comments name files below its `Sources`.
 public struct KingfisherNaming: CacheNaming {
     private static let library = "Kingfisher"
 
@@ -14,7 +14,7 @@ public struct KingfisherNaming: CacheNaming {
     /// A stateless value.
     public init() {}
 
-    /// `com.onevcat.Kingfisher.ImageCache.` and the namespace; the namespace of `ImageCache.default` is `default`.
+    /// `com.onevcat.Kingfisher.ImageCache.` and the namespace; `ImageCache.default` has the namespace `default`.
     /// `Cache/DiskStorage.swift:677`.
     public func directory(of namespace: String) -> String { "com.onevcat.Kingfisher.ImageCache.\(namespace)" }
 
@@ -24,7 +24,7 @@ public struct KingfisherNaming: CacheNaming {
     /// Whether `name` is 64 lower-case hexadecimal digits.
     public func isFileName(_ name: String) -> Bool { ProcessorName.isDigest(name, digits: 64) }
 
-    /// 2100-01-01 00:00 UTC. The modification date is when a file expires, and an expired one is not read:
+    /// 2100-01-01 00:00 UTC. The modification date is a file's expiry, and expired files are not read:
     /// `Cache/DiskStorage.swift:204`, `:289`, `:628`.
     public var modificationDate: Timestamp? { Timestamp(seconds: 4_102_444_800) }
 
@@ -33,17 +33,17 @@ public struct KingfisherNaming: CacheNaming {
         CacheKey(original.text + "@" + suffixes.joined(separator: "|>"))
     }
 
-    /// The identifiers of processors that make the same image.
+    /// Identifiers of the processors that make the same image.
     ///
     /// - A square `thumbnail` is `DownsamplingImageProcessor`, which limits the longer side (`Image/Image.swift`,
     ///   `downsampledImage`).
-    /// - `resize` with `fill` is `ResizingImageProcessor`; with `aspectFill` it is followed by
-    ///   `CroppingImageProcessor`, whose anchor is the gravity.
+    /// - `resize` with `fill` is `ResizingImageProcessor`; `aspectFill` adds `CroppingImageProcessor`, whose anchor is
+    ///   the gravity.
     /// - `crop` from the top left corner is `CroppingImageProcessor`.
     /// - `roundCorner` without a border is `RoundCornerImageProcessor`.
-    /// - `tint` with `normal` is `TintImageProcessor`, with `sourceIn` it is `OverlayImageProcessor` of fraction 0.
+    /// - `tint` with `normal` is `TintImageProcessor`, with `sourceIn` `OverlayImageProcessor` of fraction 0.
     /// - `blur` of at least 4 is `BlurImageProcessor` of half that radius: SDWebImage's kernel is half as wide.
-    /// - `keySuffix` is the identifier of a processor of the app.
+    /// - `keySuffix` is the identifier of an app's processor.
     ///
     /// - Throws: `VariantError` for everything else.
     public func suffixes(of variant: Variant) throws(VariantError) -> [String] {
@@ -112,7 +112,7 @@ public struct KingfisherNaming: CacheNaming {
             "\(ProcessorName.pair(width, height))_\(ProcessorName.pair(anchor.x, anchor.y))")
     }
 
-    /// The bits of the corners are UIKit's in both libraries. `Image/ImageProcessor.swift:162`, `:171`, `:404`.
+    /// Both libraries use UIKit's corner bits. `Image/ImageProcessor.swift:162`, `:171`, `:404`.
     private static func rounding(_ radius: Double, _ corners: Corners) -> String {
         let bits = corners.rawValue & 15
         return identifier("RoundCornerImage", "\(radius)" + (bits == 15 ? "" : "_corner(\(bits))"))

@@ -1,10 +1,9 @@
 public import ImageModel
 
-/// Nuke's file names: the SHA-1 of the key, without extension.
+/// Nuke's file names: the key's SHA-1, without extension.
 ///
-/// The key of an original is its URL, the key of a variant the URL and the identifiers of its thumbnail options and
-/// processors, one after another. Sizes are pixels. Source: Nuke 13.2.0; the comments name files below its
-/// `Sources/Nuke`.
+/// An original's key is its URL; a variant's key is the URL followed by the identifiers of its thumbnail options and
+/// processors. Sizes are pixels. Source: Nuke 13.2.0; comments name files below its `Sources/Nuke`.
 public struct NukeNaming: CacheNaming {
     private static let library = "Nuke"
 
@@ -31,14 +30,14 @@ public struct NukeNaming: CacheNaming {
         CacheKey(original.text + suffixes.joined())
     }
 
-    /// The identifiers of thumbnail options and processors that make the same image.
+    /// Identifiers of the thumbnail options and processors that make the same image.
     ///
     /// - `thumbnail` is `ThumbnailOptions(size:unit:contentMode:)` with `.pixels` and `.aspectFit`.
     /// - `resize` with `aspectFill` at the centre is `Resize` with `.aspectFill`, `crop` and `upscale`.
     /// - `roundCorner` of all corners without a border is `RoundedCorners`.
     /// - `blur` of an even radius is `GaussianBlur` of half that radius: SDWebImage's kernel is half as wide.
     /// - `filter` with `CIColorInvert` is `CoreImageFilter(name:)`.
-    /// - `keySuffix` is the identifier of a processor of the app.
+    /// - `keySuffix` is the identifier of an app's processor.
     ///
     /// - Throws: `VariantError` for everything else.
     public func suffixes(of variant: Variant) throws(VariantError) -> [String] {
@@ -51,8 +50,8 @@ public struct NukeNaming: CacheNaming {
         return identifiers
     }
 
-    /// The last four words are options that are true by default. `ImageRequest.swift:440`, `:442`; the host is written
-    /// with a slash there.
+    /// The last four words are options that are true by default. `ImageRequest.swift:440`, `:442`, where the host is
+    /// written with a slash.
     private static func thumbnail(_ thumbnail: Variant.Thumbnail) throws(VariantError) -> String {
         guard thumbnail.preserveAspectRatio else {
             throw VariantError(path: "$.thumbnail", message: "has no equal in Nuke, which keeps the aspect ratio")
@@ -88,6 +87,6 @@ public struct NukeNaming: CacheNaming {
         }
     }
 
-    /// A size as Nuke keeps it, with the precision of a `Float`. `Processing/ImageProcessors+Resize.swift:77`.
+    /// A size with a `Float`'s precision, as in Nuke. `Processing/ImageProcessors+Resize.swift:77`.
     private static func narrow(_ size: Double) -> Double { Double(Float(size)) }
 }

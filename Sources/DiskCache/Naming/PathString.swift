@@ -6,14 +6,12 @@ enum PathString {
     private static let slash = UInt8(ascii: "/")
     private static let dot = UInt8(ascii: ".")
 
-    /// The part after the last dot of the last component; trailing slashes are ignored.
+    /// The part after the last component's last dot; ignores trailing slashes.
     ///
-    /// Empty when there is no dot, or the last dot is the first or last byte of the component: `.htaccess`, `image.`,
-    /// `a...`.
+    /// Empty if there is no dot, or it is the component's first or last byte: `.htaccess`, `image.`, `a...`.
     static func pathExtension(of path: [UInt8]) -> [UInt8] { extensionRange(in: path).map { Array(path[$0]) } ?? [] }
 
-    /// The extension of a URL's path, without a space and characters that change the direction of text: they end the
-    /// search for the dot.
+    /// The extension of a URL's path. A space or a character that changes text direction ends the search for the dot.
     ///
     /// Source: CoreFoundation, `_CFGetPathExtensionRangesFromPathComponent`, which `CFURLCopyPathExtension` calls since
     /// iOS 9.

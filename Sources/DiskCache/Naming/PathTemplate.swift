@@ -4,9 +4,9 @@ public enum PathTemplateError: Error, Hashable, Sendable, CustomStringConvertibl
     case unknown(word: String)
     /// A brace or bracket has no counterpart, or brackets contain brackets.
     case unbalanced(String)
-    /// The template has neither `{stem}` nor `{sha256}`.
+    /// The template contains neither `{stem}` nor `{sha256}`.
     case sameForAllURLs
-    /// The text is empty, has over 1,024 bytes, or a part of it cannot be a path.
+    /// The text is empty, exceeds 1,024 bytes, or a part of it cannot be a path.
     case notAPath(String)
 
     /// One line.
@@ -23,8 +23,8 @@ public enum PathTemplateError: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// A template of relative paths: `{dir}/{stem}[-{width}x{height}].{ext}`.
 ///
-/// A part in brackets is left out where one of its placeholders is empty. `{dir:2}` is the directory without its first
-/// two components.
+/// A part in brackets is omitted if one of its placeholders is empty. `{dir:2}` is the directory without its first two
+/// components.
 public struct PathTemplate: Hashable, Sendable {
     enum Placeholder: String, CaseIterable {
         case host, dir, stem, ext, variant, width, height, sha256, date
@@ -36,7 +36,7 @@ public struct PathTemplate: Hashable, Sendable {
         case optional([Piece])
     }
 
-    /// The words that braces can contain.
+    /// The words allowed in braces.
     public static let placeholders = Placeholder.allCases.map(\.rawValue)
 
     /// As given.
@@ -62,7 +62,6 @@ public struct PathTemplate: Hashable, Sendable {
         guard uses(.stem) || uses(.sha256) else { throw .sameForAllURLs }
     }
 
-    /// Whether the placeholder occurs.
     func uses(_ placeholder: Placeholder) -> Bool { Self.uses(placeholder, pieces) }
 
     private static func uses(_ placeholder: Placeholder, _ pieces: [Piece]) -> Bool {
@@ -75,12 +74,12 @@ public struct PathTemplate: Hashable, Sendable {
         }
     }
 
-    /// The text with its values in place of placeholders. Components can be empty.
+    /// Replaces placeholders by their values. Components can be empty.
     ///
-    /// - Parameter value: the placeholder's value; components are joined by slashes.
+    /// - Parameter value: a placeholder's value; components are joined by slashes.
     func expanded(_ value: (Placeholder) -> [String]) -> String { Self.expand(pieces, value) ?? "" }
 
-    /// Nil when a value is empty.
+    /// Nil if a value is empty.
     private static func expand(
         _ pieces: [Piece], isOptional: Bool = false, _ value: (Placeholder) -> [String]
     ) -> String? {
@@ -91,7 +90,7 @@ public struct PathTemplate: Hashable, Sendable {
             case .value(let placeholder, let skipped):
                 let found = value(placeholder).dropFirst(skipped).joined(separator: "/")
                 if found.isEmpty && isOptional { return nil }
-                // The dot before a missing extension is left out.
+                // Omit the dot before a missing extension.
                 if found.isEmpty && placeholder == .ext && result.hasSuffix(".") { result.removeLast() }
                 result += found
             case .optional(let inner): result += expand(inner, isOptional: true, value) ?? ""

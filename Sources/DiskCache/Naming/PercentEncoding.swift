@@ -1,13 +1,13 @@
 /// Percent-encoding of URL components (RFC 3986, section 2), on bytes.
 enum PercentEncoding {
-    /// A component of a URL, which determines the characters that need no escape.
+    /// A URL component, which determines the characters that need no escape.
     enum Part: UInt8, CaseIterable {
-        /// A name is a host; an authority is a user, a password or an address in brackets.
+        /// `name` is a host; `authority` is a user, a password or an address in brackets.
         case path, name, authority, zone, queryOrFragment
 
         func allows(_ byte: UInt8) -> Bool { Self.allowed[Int(byte)] & (1 << rawValue) != 0 }
 
-        /// For each byte a bit for each part: keys of millions of images are checked.
+        /// One bit per part for each byte: keys of millions of images are checked.
         private static let allowed: [UInt8] = (0...255).map { byte in
             allCases.reduce(0) { $0 | ($1.isAllowing(byte) ? 1 << $1.rawValue : 0) }
         }
@@ -25,16 +25,16 @@ enum PercentEncoding {
         }
     }
 
-    /// Whether `bytes` has only characters that `part` allows, and escapes.
+    /// Whether `bytes` has only characters allowed in `part`, and escapes.
     static func isLegal(_ bytes: ArraySlice<UInt8>, for part: Part) -> Bool {
         bytes.indices.allSatisfy { index in
             part.allows(bytes[index]) || (bytes[index] == percent && escapedByte(at: index, of: bytes) != nil)
         }
     }
 
-    /// Escapes every byte that `part` does not allow, with upper-case digits.
+    /// Escapes every byte not allowed in `part`, with upper-case digits.
     ///
-    /// - Parameter keepsEscapes: whether a `%` that begins an escape is kept.
+    /// - Parameter keepsEscapes: keeps a `%` that begins an escape.
     static func encode(_ bytes: ArraySlice<UInt8>, for part: Part, keepsEscapes: Bool) -> ArraySlice<UInt8> {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(bytes.count)
@@ -46,8 +46,8 @@ enum PercentEncoding {
         return encoded[...]
     }
 
-    /// Escapes a path whole. A colon in the first segment of a relative path is escaped, too: it would turn the part
-    /// before it into a scheme.
+    /// Escapes a whole path. Also escapes a colon in the first segment of a relative path, before which would be a
+    /// scheme.
     static func encodePath(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let first = path.prefix { $0 != UInt8(ascii: "/") }
         let escaped = encode(first, for: .path, keepsEscapes: false)
@@ -55,7 +55,7 @@ enum PercentEncoding {
         return escaped + encode(path[first.endIndex...], for: .path, keepsEscapes: false)
     }
 
-    /// Decodes escapes; a `%` without two hexadecimal digits is kept.
+    /// Decodes escapes; keeps a `%` without two hexadecimal digits.
     static func decode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard bytes.contains(percent) else { return Array(bytes) }
         var decoded: [UInt8] = []
@@ -77,7 +77,7 @@ enum PercentEncoding {
 
     private static var percent: UInt8 { UInt8(ascii: "%") }
 
-    /// The value of the escape at `index`; nil when it does not have two digits.
+    /// The value of the escape at `index`; nil without two digits.
     private static func escapedByte(at index: Int, of bytes: ArraySlice<UInt8>) -> UInt8? {
         guard bytes.endIndex - index > 2, let high = value(bytes[index + 1]), let low = value(bytes[index + 2]) else {
             return nil

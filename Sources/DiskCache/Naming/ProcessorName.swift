@@ -1,22 +1,22 @@
 internal import ImageModel
 
-/// The numbers in the identifiers of Kingfisher's and Nuke's processors, and the variants that neither makes.
+/// Numbers in the identifiers of Kingfisher's and Nuke's processors, and the variants that neither can make.
 ///
-/// Both put Core Graphics values into Swift strings: a `CGFloat` has the text of a `Double`, a `CGSize` and a `CGPoint`
-/// a pair's (their `debugDescription`).
+/// Both put Core Graphics values into Swift strings: `CGFloat` prints as a `Double`, `CGSize` and `CGPoint` as pairs
+/// (`debugDescription`).
 enum ProcessorName {
     /// `(200.0, 100.0)`.
     static func pair(_ first: Double, _ second: Double) -> String { "(\(first), \(second))" }
 
-    /// The error of a variant, or of the transformer with this index, for which `library` has no equal.
+    /// The error of a variant, or of the transformer with this index, without an equivalent in `library`.
     static func refusal(_ variant: Variant, _ index: Int, _ library: String, _ reason: String) -> VariantError {
         VariantError(
             path: "$.transform[\(index)]",
             message: "\(variant.transforms[index].typeName) has no equal in \(library): \(reason)")
     }
 
-    /// Refuses what is drawn otherwise than in any app: a trimmed border and chosen frames of an animation. Fields that
-    /// only concern the encoding are part of no key of theirs.
+    /// Refuses a trimmed border and chosen animation frames, which no app draws. Fields that only concern encoding are
+    /// part of no key.
     static func check(_ variant: Variant, _ library: String) throws(VariantError) {
         if variant.trim != nil {
             throw VariantError(path: "$.trim", message: "has no equal in \(library)")
@@ -32,7 +32,6 @@ enum ProcessorName {
         throw VariantError(path: "$", message: "has the original's cache key; give it a keySuffix")
     }
 
-    /// Whether `name` is this many lower-case hexadecimal digits.
     static func isDigest(_ name: String, digits: Int) -> Bool {
         name.utf8.count == digits
             && name.utf8.allSatisfy {

@@ -1,13 +1,13 @@
 public import ImageModel
 
-/// SDWebImage's file names: the MD5 of the key, and the extension of its path. Versions before 5.0 had no extension.
+/// SDWebImage's file names: the key's MD5 and its path's extension. Versions before 5.0 had no extension.
 ///
 /// Source: SDWebImage 5.21.5, `SDDiskCache` and `SDTransformedKeyForKey`.
 public struct SDWebImageNaming: CacheNaming {
     /// `sdwebimage`.
     public let name = "sdwebimage"
 
-    /// The rules of the systems on which the app runs.
+    /// The rules of the app's systems.
     public let urlRules: URLRules
 
     /// The default is iOS 17 to 26.
@@ -19,8 +19,8 @@ public struct SDWebImageNaming: CacheNaming {
     /// The MD5 of the key's bytes up to the first NUL as 32 lower-case hexadecimal digits, with and without the
     /// extension.
     ///
-    /// An extension longer than 222 UTF-16 units is left out, and, unlike in SDWebImage, one that would make the name
-    /// longer than the 255 bytes of Linux file systems.
+    /// Omits an extension longer than 222 UTF-16 units, and, unlike SDWebImage, one that would exceed Linux's 255 bytes
+    /// per name.
     public func fileNames(of key: CacheKey) -> [String] {
         let digest = GLibText.md5(of: key.text.utf8.prefix { $0 != 0 })
         let bytes = Array(key.text.utf8)
@@ -41,7 +41,7 @@ public struct SDWebImageNaming: CacheNaming {
             && !name.contains(UInt8(ascii: "/"))
     }
 
-    /// `original` with each suffix inserted in turn; `CacheKey.appending` has the rule.
+    /// Inserts each suffix into `original` in turn, see `CacheKey.appending`.
     public func variantKey(of original: CacheKey, suffixes: [String]) -> CacheKey? {
         suffixes.reduce(original as CacheKey?) { key, suffix in key?.appending(suffix, rules: urlRules) }
     }

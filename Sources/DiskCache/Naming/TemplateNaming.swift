@@ -1,17 +1,17 @@
 import Glibc
 public import ImageModel
 
-/// File names by a template, for example the layout of a content management system. Two keys can have one name: the
-/// store records the key of each file and refuses another one.
+/// File names from a template, for example a content management system's layout. Two keys can share a name: the store
+/// records each file's key and refuses another one.
 ///
-/// The key of a variant is the URL, then the variant's name, its declared size and its extension, separated by U+001F,
-/// which no URL of a job contains. A value that is not safe in a path is changed as `SafePath` says.
+/// A variant's key is the URL, the variant's name, its declared size and its extension, separated by U+001F, which no
+/// job's URL contains. Values unsafe in paths are changed as `SafePath` says.
 public struct TemplateNaming: CacheNaming {
     /// The prefix of an option's value: `template:`.
     public static let prefix = "template:"
     /// The directory of the namespace `default`.
     static let defaultDirectory = "template"
-    /// The longest `{stem}`, so that a size and an extension fit into 255 bytes.
+    /// The longest `{stem}`, so that size and extension fit into 255 bytes.
     private static let stemLimit = 190
     private static let separator: Character = "\u{1F}"
 
@@ -19,7 +19,7 @@ public struct TemplateNaming: CacheNaming {
     private let date: String
 
     /// - Parameters:
-    ///   - template: the path of a file.
+    ///   - template: a file's path.
     ///   - day: `{date}` is its UTC day; now by default.
     public init(_ template: PathTemplate, day: Timestamp = .now) {
         self.template = template
@@ -65,11 +65,10 @@ public struct TemplateNaming: CacheNaming {
     /// True.
     public var mayShareNames: Bool { true }
 
-    /// One text: the variant's name, its size and its extension. The size is declared by the last `resize`, else by
-    /// `thumbnail`; without both it is empty. The extension is the format's, else the one of the URL's path in lower
-    /// case.
+    /// One text: the variant's name, size and extension. The size is declared by the last `resize`, else by
+    /// `thumbnail`, else empty. The extension is the format's, else the one of the URL's path in lower case.
     ///
-    /// - Throws: `VariantError` for a format that is chosen when the image is made, if the template has `{ext}`.
+    /// - Throws: `VariantError` for a format chosen when the image is made, if the template has `{ext}`.
     public func suffixes(of variant: Variant) throws(VariantError) -> [String] {
         guard variant.automatic == nil || !template.uses(.ext) else {
             throw VariantError(
@@ -91,7 +90,6 @@ public struct TemplateNaming: CacheNaming {
 
     private static func text(_ pixels: Double) -> String { Int(exactly: pixels).map(String.init) ?? "\(pixels)" }
 
-    /// The parts of a key.
     private struct Image {
         let url, variant, width, height: String
         /// Nil for an original.
@@ -115,7 +113,7 @@ public struct TemplateNaming: CacheNaming {
         }
     }
 
-    /// The parts of a URL, safe as components of a path.
+    /// The parts of a URL, safe as path components.
     private struct Source {
         let host, stem, pathExtension: String
         let directory: [String]
@@ -126,7 +124,7 @@ public struct TemplateNaming: CacheNaming {
             let slash = UInt8(ascii: "/")
             let path = parts?.path ?? bytes[...]
             var components = path.split(separator: slash).map(SafePath.component)
-            // A path that ends with a slash names no file, as for a web server.
+            // A path ending with a slash names no file, as for a web server.
             let file = path.last == slash ? nil : components.popLast()
             host = SafePath.component((parts?.host ?? [])[...]).lowercased()
             directory = components
@@ -136,7 +134,7 @@ public struct TemplateNaming: CacheNaming {
                 return
             }
             let start = String(name[..<dot]), found = String(name[name.index(after: dot)...])
-            // A web server may run a file of another extension.
+            // A web server may execute a file with another extension.
             let isImage = ImageFormat.usualExtensions.union(ImageFormat.extensionsOnRequest).contains(
                 found.lowercased())
             (stem, pathExtension) = isImage ? (start, found) : (start + "_" + found, "")

@@ -1,22 +1,22 @@
-/// The text of a URL, divided at its delimiters. Nothing is decoded.
+/// A URL's text split at its delimiters. Nothing is decoded.
 struct URLParts {
-    /// How a text is divided. `components` is `NSURLComponents`, the others are `NSURL`.
+    /// How a text is split. `components` is `NSURLComponents`, the others are `NSURL`.
     enum Grammar {
         case ios17, ios27, components
     }
 
     private(set) var scheme: ArraySlice<UInt8>?
     var user, password, host, port: ArraySlice<UInt8>?
-    /// Whether the host stands in brackets.
+    /// Whether the host is in brackets.
     private(set) var isLiteral = false
     var path: ArraySlice<UInt8>
-    /// Without their delimiters; nil when there is none.
+    /// Without their delimiters; nil if missing.
     var query, fragment: ArraySlice<UInt8>?
 
     private static let slash = UInt8(ascii: "/")
     private static let colon = UInt8(ascii: ":")
 
-    /// Nil for a malformed scheme, a port that is no number, and text behind a bracket.
+    /// Nil for a malformed scheme, a port that is no number, and text after a bracket.
     init?(_ text: ArraySlice<UInt8>, _ grammar: Grammar) {
         var rest = text
         if let end = rest.firstIndex(where: {
@@ -41,10 +41,9 @@ struct URLParts {
         guard divide(authority, grammar) else { return nil }
     }
 
-    /// Whether there is a path: not in an opaque URL such as `data:` or `mailto:`.
+    /// Whether there is a path: false for opaque URLs such as `data:` and `mailto:`.
     var isDecomposable: Bool { scheme == nil || host != nil || path.first == Self.slash }
 
-    /// Whether the scheme is one of `names`, in any case.
     func hasScheme(of names: Set<String>) -> Bool {
         scheme.map { names.contains(String(decoding: $0, as: UTF8.self).lowercased()) } ?? false
     }
@@ -63,7 +62,7 @@ struct URLParts {
         return Array(text)
     }
 
-    /// Sets user, password, host and port; false when they are malformed.
+    /// Sets user, password, host and port; false if malformed.
     private mutating func divide(_ authority: ArraySlice<UInt8>, _ grammar: Grammar) -> Bool {
         var rest = authority
         if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
@@ -90,7 +89,7 @@ struct URLParts {
             && bytes.allSatisfy { isLetter($0) || "0123456789+-.".utf8.contains($0) }
     }
 
-    /// Removes the part from the first `delimiter` on from `rest` and returns it without the delimiter; nil when there
+    /// Removes everything from the first `delimiter` on from `rest` and returns it without the delimiter; nil if there
     /// is none.
     private static func removeTail(_ rest: inout ArraySlice<UInt8>, from delimiter: UInt8) -> ArraySlice<UInt8>? {
         guard let start = rest.firstIndex(of: delimiter) else { return nil }

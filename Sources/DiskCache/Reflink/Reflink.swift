@@ -1,16 +1,16 @@
 private import CLinux
 import Glibc
 
-/// Makes files with the same contents share their blocks, on file systems that support reflinks (XFS, btrfs).
+/// Makes files with equal contents share their blocks, on file systems with reflinks (XFS, btrfs).
 ///
-/// The kernel compares two files and shares the blocks; names, dates, attributes and inodes stay, so expiry is not
-/// affected, and replacing or deleting one file does not change the others. Hard links would share dates and
-/// attributes. Equal files are stored when several URLs have the same image, or a variant equals its original.
+/// The kernel compares two files and shares the blocks. Names, dates, attributes and inodes stay, so expiry is
+/// unaffected, and replacing or deleting one file does not change the others. Hard links would share dates and
+/// attributes. Equal files exist if several URLs have the same image, or a variant equals its original.
 package struct Reflink: Sendable {
     private let store: DirectoryStore
     private let isDryRun: Bool
 
-    /// In bytes. Blocks of smaller files cannot be shared.
+    /// In bytes. Smaller files cannot share blocks.
     static let minSize = 4096
 
     /// - Parameter isDryRun: finds equal files but shares nothing.
@@ -21,12 +21,12 @@ package struct Reflink: Sendable {
 
     /// Reads every file whose size is not unique, without changing access times. Blocks.
     ///
-    /// The run can be interrupted at any point; the next one starts from the beginning.
+    /// May be interrupted at any point; the next run starts from the beginning.
     ///
     /// - Parameters:
-    ///   - shared: called for each file that shares, or in a dry run could share, the blocks of an earlier one.
+    ///   - shared: called for each file that shares an earlier file's blocks, or could in a dry run.
     ///   - progress: called after each file.
-    /// - Throws: `StoreError`, `unsupported` when the file system cannot share blocks. Failures with single files are
+    /// - Throws: `StoreError`, `unsupported` if the file system cannot share blocks. Failures of single files are
     ///   counted in the report.
     package func run(
         shared: (_ file: String, _ first: String) -> Void = { _, _ in }, progress: (ReflinkReport) -> Void = { _ in }
@@ -67,8 +67,7 @@ package struct Reflink: Sendable {
         }
     }
 
-    /// The number of bytes of `file` that share the blocks of `first`; nil when the contents differ or both are one
-    /// file.
+    /// Bytes of `file` that share the blocks of `first`; nil if the contents differ or both are one file.
     private func share(_ first: OpenFile, _ file: OpenFile) throws(StoreError) -> Int? {
         guard first.size == file.size, try first.identity() != file.identity() else { return nil }
         if isDryRun { return file.size }
@@ -80,31 +79,28 @@ package struct Reflink: Sendable {
     }
 }
 
-/// What a run has done so far.
+/// Counts of a run so far.
 package struct ReflinkReport: Hashable, Sendable {
-    /// The number of files that are large enough.
+    /// Files that are large enough.
     package var seen = 0
-    /// The number of files that were read because another one has the same size.
+    /// Files read because another one has the same size.
     package var read = 0
-    /// The number of files that share the blocks of another one, or in a dry run could. Includes those that already
-    /// did.
+    /// Files that share another one's blocks, or could in a dry run. Includes files that already did.
     package var shared = 0
-    /// The size of these files.
     package var sharedBytes = 0
-    /// The number of files that could not be read or shared.
+    /// Files that could not be read or shared.
     package var failed = 0
-    /// The first failure.
     package var firstFailure: StoreError?
 }
 
-/// Finds files with the same contents: by size, then by the SHA-256 of files whose size is not unique. Holds less than
-/// 100 bytes per file.
+/// Finds files with equal contents: by size, then by SHA-256 if the size is not unique. Needs less than 100 bytes per
+/// file.
 struct EqualFiles {
     private var sizes: [Int: Bool] = [:]
     private var firsts: [UInt64: PackedName] = [:]
     private var names = PackedName.Table()
 
-    /// First pass: adds the size of a file.
+    /// First pass: adds a file's size.
     mutating func add(size: Int) { sizes[size] = sizes[size] != nil }
 
     /// Whether several files have this size.

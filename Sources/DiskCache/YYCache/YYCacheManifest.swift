@@ -1,7 +1,7 @@
 private import CSQLite
 import Glibc
 
-/// The database of a YYCache. Source: YYCache 1.0.4, `YYKVStorage`, `_dbInitialize` and `_dbSaveWithKey:`.
+/// A YYCache's database. Source: YYCache 1.0.4, `YYKVStorage`, `_dbInitialize` and `_dbSaveWithKey:`.
 struct YYCacheManifest: ~Copyable {
     private static let schema = """
         create table manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
@@ -17,7 +17,6 @@ struct YYCacheManifest: ~Copyable {
     private let path: String
     private let database: OpaquePointer
 
-    /// Creates the file.
     init(_ path: String) throws(StoreError) {
         var database: OpaquePointer?
         var result = sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
@@ -37,7 +36,7 @@ struct YYCacheManifest: ~Copyable {
     ///
     /// - Parameters:
     ///   - file: its name in `data`; empty for an inline image.
-    ///   - inline: its bytes; nil for one in a file.
+    ///   - inline: its bytes; nil for an image in a file.
     func add(_ key: String, file: String, size: Int, inline: [UInt8]?, date: Timestamp) throws(StoreError) {
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v2(database, Self.insertion, -1, &statement, nil))
@@ -49,7 +48,7 @@ struct YYCacheManifest: ~Copyable {
             file.withCString { file in
                 (inline ?? []).withUnsafeBytes { bytes in
                     sqlite3_bind_text(statement, 1, key, -1, nil)
-                    // YYKVStorage writes NULL for the name of an inline image.
+                    // YYKVStorage writes NULL for an inline image's name.
                     if inline == nil { sqlite3_bind_text(statement, 2, file, -1, nil) }
                     if inline != nil { sqlite3_bind_blob(statement, 4, bytes.baseAddress, Int32(bytes.count), nil) }
                     return sqlite3_step(statement)
@@ -59,7 +58,7 @@ struct YYCacheManifest: ~Copyable {
         guard result == SQLITE_DONE else { throw Self.failure(result, database, path) }
     }
 
-    /// Commits what was added.
+    /// Commits the added images.
     func finish() throws(StoreError) { try check(sqlite3_exec(database, "commit", nil, nil, nil)) }
 
     private func check(_ result: Int32) throws(StoreError) {
@@ -74,12 +73,12 @@ struct YYCacheManifest: ~Copyable {
     }
 }
 
-/// Writes the directory of a YYCache, as YYWebImage's `YYImageCache` reads it: small images in a database, others in
-/// files. The directory appears when it is complete; `deinit` deletes it unless `finish` was called. Blocks.
+/// Writes a YYCache directory, as read by YYWebImage's `YYImageCache`: small images in a database, others in files. It
+/// appears once complete; `deinit` deletes it unless `finish` was called. Blocks.
 ///
 /// Source: YYCache 1.0.4, `YYDiskCache` and `YYKVStorage`; YYWebImage 1.0.5, `YYImageCache`.
 package struct YYCacheWriter: ~Copyable {
-    /// Larger images are files; in bytes. `YYDiskCache.initWithPath:`.
+    /// Larger images become files; in bytes. `YYDiskCache.initWithPath:`.
     package static let inlineLimit = 20 * 1_024
     static let directories = ["data", "trash"]
     static let files = ["manifest.sqlite", "manifest.sqlite-journal"]
@@ -88,7 +87,7 @@ package struct YYCacheWriter: ~Copyable {
     private let manifest: YYCacheManifest
     private let date = Timestamp.now
 
-    /// - Throws: `StoreError`, `exists` when `path` exists.
+    /// - Throws: `StoreError`, `exists` if `path` exists.
     package init(_ path: String) throws(StoreError) {
         let directory = try BundleDirectoryWriter(path, directory: Self.directories[0])
         try Directory.create(directory.path + "/" + Self.directories[1], durable: false, FilePermissions())
@@ -110,7 +109,7 @@ package struct YYCacheWriter: ~Copyable {
         try manifest.add(key.text, file: name, size: file.size, inline: nil, date: date)
     }
 
-    /// Commits the database and gives the directory its name.
+    /// Commits the database and renames the directory.
     package func finish() throws(StoreError) {
         try manifest.finish()
         try directory.finish()

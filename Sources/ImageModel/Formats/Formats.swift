@@ -1,5 +1,5 @@
 extension ImageFormat {
-    /// BMP; recognised and never read.
+    /// BMP; recognised but never read.
     public static let bmp = ImageFormat(
         name: "bmp", mediaType: "image/bmp", sdImageFormat: .bmp, acceptance: .never,
         hasSignature: { $0.has("BM", at: 0) && $0.count >= 14 })
@@ -16,7 +16,7 @@ extension ImageFormat {
             frameNanoseconds: 7_500_000)
     )
 
-    /// JPEG XL, as a codestream or in its container; read on request.
+    /// JPEG XL, as a codestream or in its container; on request.
     public static let jxl = ImageFormat(
         name: "jxl", mediaType: "image/jxl", acceptance: .onRequest,
         hasSignature: {
@@ -37,7 +37,7 @@ extension ImageFormat {
         hasSignature: { $0.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) },
         declaredSize: { DeclaredSize($0.bigEndian(at: 16), $0.bigEndian(at: 20)) },
         declaredEnd: PNGChunks.declaredEnd,
-        // Each may hold 8 MB, which libpng decompresses.
+        // Each may contain 8 MB that libpng decompresses.
         parts: Parts(name: "compressed texts", limit: 30, count: PNGChunks.compressedTexts), frames: .composed,
         hasXMPOrientation: true, limitReplacesThumbnail: true,
         decoding: DecodeCost(bytes: 0.5, interlacedBytes: 8, nanoseconds: 19, animatedNanoseconds: 37),
@@ -48,7 +48,7 @@ extension ImageFormat {
         name: "svg", mediaType: "image/svg+xml", sdImageFormat: .svg, acceptance: .onRequest,
         hasSignature: { !HEIFBrands.isContainer($0) && $0.contains(bytes: "<svg") }, isVector: true)
 
-    /// TIFF, its first page; read on request.
+    /// TIFF, its first page; on request.
     public static let tiff = ImageFormat(
         name: "tiff", mediaType: "image/tiff", sdImageFormat: .tiff, acceptance: .onRequest,
         hasSignature: {
@@ -64,7 +64,7 @@ extension ImageFormat {
         decoding: DecodeCost(bytes: 5, nanoseconds: 28, animatedNanoseconds: 35),
         output: Output(defaultQuality: 80, maxEdge: 16383, holdsFrames: true, nanoseconds: 100))
 
-    /// From the first chunk of the container (RFC 9649).
+    /// From the container's first chunk (RFC 9649).
     @Sendable private static func webpSize(_ bytes: UnsafeRawBufferPointer) -> DeclaredSize {
         guard bytes.count >= 16 else { return .later }
         if bytes.has("VP8X", at: 12) {  // 24 bits each, less one

@@ -9,7 +9,7 @@ extension ImageFormat {
         },
         declaredEnd: ISOBoxes.declaredEnd, parts: HEIFBrands.boxes, frames: .first, countedFrames: HEIFSequence.frames,
         decoding: hevcDecoding,
-        // 2 to 4 µs a pixel: up to 16 s of the 20 s that an image has for all its variants.
+        // 2 to 4 µs per pixel: up to 16 s of an image's 20 s for all its variants.
         output: Output(
             defaultQuality: 80, maxPixels: 4_000_000, maxEdge: HEIFBrands.maxEdge, needsTrial: true, nanoseconds: 3000))
 
@@ -24,12 +24,12 @@ extension ImageFormat {
 /// libde265 takes twice as long for the finest quality as for a camera's.
 private let hevcDecoding = ImageFormat.DecodeCost(nanoseconds: 105, margin: 1.5)
 
-/// The brands in the first box of a HEIF container: the main one, then the compatible ones.
+/// The brands in a HEIF container's first box: the major one, then the compatible ones.
 enum HEIFBrands {
-    /// The longest edge that libvips 8.14.1 writes without a fault.
+    /// The longest edge that libvips 8.14.1 writes correctly.
     static let maxEdge = 16383
 
-    /// libheif searches lists of items and properties once for each item. An image of tiles has one for each tile.
+    /// libheif searches lists of items and properties once per item, and a tiled image has an item per tile.
     static let boxes = ImageFormat.Parts(name: "boxes", limit: 5_000, count: ISOBoxes.inMeta)
 
     static func isContainer(_ prefix: [UInt8]) -> Bool { prefix.has("ftyp", at: 4) }
@@ -59,15 +59,15 @@ extension ImageFormat {
         },
         declaredEnd: ISOBoxes.declaredEnd, parts: HEIFBrands.boxes, frames: .composed,
         decoding: DecodeCost(animatedNanoseconds: 35, margin: 1.5),
-        // Effort 1 takes 0.1 to 0.2 µs a pixel.
+        // Effort 1 takes 0.1 to 0.2 µs per pixel.
         output: Output(
             defaultQuality: 50, maxPixels: 16_000_000, maxEdge: HEIFBrands.maxEdge, isKept: false, needsTrial: true,
             nanoseconds: 100))
 }
 
-/// The image sequence in a HEIF container (ISO/IEC 23008-12, 7), a track like a video's.
+/// A HEIF container's image sequence (ISO/IEC 23008-12, 7), a track like a video's.
 package enum HEIFSequence {
-    /// The samples of the first track of pictures; 1 where there is none.
+    /// Samples of the first picture track; 1 if there is none.
     @Sendable package static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
         let file = ISOBoxes(bytes, in: 0..<bytes.count)
         guard let movie = file.first("moov") else { return 1 }
@@ -80,7 +80,7 @@ package enum HEIFSequence {
             else { continue }
             let size = bytes.bigEndian(at: sizes.lowerBound + 4) ?? 0
             let count = bytes.bigEndian(at: sizes.lowerBound + 8) ?? 1
-            // Samples of sizes of their own have a number each; others lie in the file.
+            // Samples of individual size are listed one by one; others must fit into the file.
             let most = size == 0 ? (sizes.count - 12) / 4 : bytes.count / size
             return max(1, min(count, most))
         }

@@ -1,7 +1,7 @@
-/// The boxes in a range of an ISO base media file, as HEIF and AVIF are; boxes that pass the range's end are left out.
+/// The boxes in a range of an ISO base media file, such as HEIF and AVIF. Omits boxes that exceed the range.
 package struct ISOBoxes: Sequence {
     package struct Box {
-        /// The offset of its four letters.
+        /// Offset of its four letters.
         package let type: Int
         package let content: Range<Int>
     }
@@ -26,13 +26,13 @@ package struct ISOBoxes: Sequence {
     /// The content of the first box of a type.
     package func first(_ type: StaticString) -> Range<Int>? { first { bytes.has(type, at: $0.type) }?.content }
 
-    /// The boxes of a file that are not in others.
+    /// A file's top-level boxes.
     private static let outermost: [StaticString] = [
         "ftyp", "meta", "mdat", "moov", "moof", "mfra", "sidx", "free", "skip", "wide", "uuid",
     ]
 
-    /// Where the last box of the file ends by its own length, also beyond the file's end. What is none of these boxes is
-    /// data after the image.
+    /// The declared end of the file's last box, possibly beyond the file's end. Anything but these boxes is trailing
+    /// data.
     @Sendable package static func declaredEnd(_ bytes: UnsafeRawBufferPointer) -> Int {
         let file = ISOBoxes(bytes, in: 0..<bytes.count)
         var offset = 0
@@ -44,7 +44,7 @@ package struct ISOBoxes: Sequence {
         return offset
     }
 
-    /// The boxes of a file, and those in `meta` down to items, properties and references.
+    /// The file's boxes, and the boxes in `meta` down to items, properties and references.
     @Sendable static func inMeta(_ bytes: UnsafeRawBufferPointer) -> Int {
         let heads: [(name: StaticString, length: Int)] = [
             ("meta", 4), ("iinf", 6), ("iprp", 0), ("ipco", 0), ("iref", 4), ("dinf", 0), ("grpl", 0),
@@ -59,7 +59,7 @@ package struct ISOBoxes: Sequence {
         return count(ISOBoxes(bytes, in: 0..<bytes.count))
     }
 
-    /// The box at an offset and its end. A length of 0 reaches to the end of the range, one of 1 is in 64 bits.
+    /// The box at an offset and its end. Length 0 reaches to the range's end; length 1 means a 64-bit length.
     private func box(at offset: Int) -> (Box, end: Int)? {
         guard offset + 8 <= range.upperBound, var length = bytes.bigEndian(at: offset) else { return nil }
         var head = 8

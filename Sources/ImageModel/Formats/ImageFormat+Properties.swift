@@ -1,8 +1,8 @@
 extension ImageFormat {
-    /// When files of a format are read.
+    /// Whether files of a format are read.
     package enum Acceptance: Sendable {
         case byDefault
-        /// Only where the limits list the format.
+        /// Only if the limits list the format.
         case onRequest
         /// Recognised, so that the refusal can name it.
         case never
@@ -13,9 +13,9 @@ extension ImageFormat {
         /// The format has one image, or its further images are not frames.
         case one
         case all
-        /// All, one by one, and only where a variant has them.
+        /// All, one by one, and only if a variant needs them.
         case composed
-        /// The first: no library reads the others. The file is an animation all the same.
+        /// Only the first: no library reads the others. The file still counts as an animation.
         case first
     }
 
@@ -23,35 +23,35 @@ extension ImageFormat {
     package struct Parts: Sendable {
         /// In the plural, for messages.
         package let name: String
-        /// The most that a file may have.
+        /// Maximum per file.
         package let limit: Int
-        /// Counts the parts of a file, at least up to one more than the limit.
+        /// Counts the parts of a file, at least up to one above the limit.
         package let count: @Sendable (UnsafeRawBufferPointer) -> Int
     }
 
-    /// What decoding costs for each pixel of the original. Measured with libvips 8.14.1 on one core over an image of 2
-    /// megapixels with noise, and an animation of 48 frames.
+    /// Decoding cost per pixel of the original. Measured with libvips 8.14.1 on one core on a noisy image of 2
+    /// megapixels, and on an animation of 48 frames.
     package struct DecodeCost: Sendable {
         /// Bytes that the decoder holds.
         package var bytes = 8.0
-        /// The same for a progressive or interlaced file; nil where there is no difference.
+        /// The same for a progressive or interlaced file; nil if equal.
         package var interlacedBytes: Double?
         /// Nanoseconds at every shrink factor.
         package var nanoseconds = 21.0
         package var interlacedNanoseconds: Double?
-        /// Further nanoseconds, divided by the shrink factor.
+        /// Additional nanoseconds, divided by the shrink factor.
         package var shrinkableNanoseconds = 0.0
-        /// Nanoseconds for each pixel of an animation's frames; nil where there is no difference.
+        /// Nanoseconds per pixel of an animation's frames; nil if equal.
         package var animatedNanoseconds: Double?
-        /// How many times as long the slowest files of the format take.
+        /// Factor for the format's slowest files.
         package var margin = 1.25
     }
 
     /// How a format is written.
     package struct Output: Sendable {
-        /// 0…100; nil for a format without a quality.
+        /// 0…100; nil for a format without quality.
         package var defaultQuality: Int?
-        /// The most pixels that are written: a larger image takes too long.
+        /// Larger images take too long and are not written.
         package var maxPixels = Int.max
         package var maxEdge = Int.max
         package var holdsAlpha = true
@@ -61,21 +61,21 @@ extension ImageFormat {
         package var holdsProfile = true
         /// Whether libvips can write EXIF's Copyright and Artist.
         package var holdsCopyright = true
-        /// Whether an image of this format keeps it where a variant names no format.
+        /// Whether images of this format keep it if a variant names no format.
         package var isKept = true
-        /// Whether a variant that names it has a key of its own.
+        /// Whether a variant that names it has its own key.
         package var hasOwnKey = false
-        /// Whether libvips may offer the format without having the encoder.
+        /// Whether libvips may list the format without having the encoder.
         package var needsTrial = false
-        /// Nanoseconds of processor time for each pixel.
+        /// Processor time per pixel.
         package var nanoseconds: Double
-        /// The same for each pixel of an animation's frames; nil where there is no difference.
+        /// The same per pixel of an animation's frames; nil if equal.
         package var animatedNanoseconds: Double?
-        /// Nanoseconds for each frame of an animation, however small it is.
+        /// Minimum nanoseconds per frame of an animation.
         package var frameNanoseconds = 100_000.0
-        /// How many times as long the slowest images take.
+        /// Factor for the slowest images.
         package var margin = 1.25
-        /// Bytes of memory that the encoder takes for each pixel.
+        /// The encoder's bytes of memory per pixel.
         package var bytes = 8
     }
 }

@@ -1,42 +1,41 @@
-/// An image format and its properties that need no codec.
+/// An image format and its codec-independent properties.
 ///
 /// Each format has a file in this directory. To add one, write that file, list the format in `allCases`, and name its
-/// operations of libvips in `VipsCodec`.
+/// libvips operations in `VipsCodec`.
 public struct ImageFormat: Sendable {
-    /// `jpeg`, `png`, …: the name in variant JSON and in reports.
+    /// The name in variant JSON and reports: `jpeg`, `png`, …
     public let name: String
-    /// The MIME type, `image/jpeg`.
+    /// The MIME type, such as `image/jpeg`.
     public let mediaType: String
-    /// The tag that SDWebImage's coders give an image of this format; `undefined` where it has none.
+    /// The tag of SDWebImage's coders for this format; `undefined` if it has none.
     package internal(set) var sdImageFormat = SDImageFormat.undefined
     package let acceptance: Acceptance
-    /// Whether a file starts as this format does. Reads at most the first `recognisedBytes` bytes.
+    /// Whether a file begins like this format. Reads at most `recognisedBytes` bytes.
     let hasSignature: @Sendable ([UInt8]) -> Bool
-    /// Reads the size from the first bytes of a file; nil where only a codec can.
+    /// Reads the size from a file's first bytes; nil if only a codec can.
     var declaredSize: (@Sendable (UnsafeRawBufferPointer) -> DeclaredSize)?
-    /// Where a file ends by the lengths that it declares, beyond its end when it is cut; nil where the codec finds
-    /// that.
+    /// A file's end by its declared lengths, beyond its actual end if truncated; nil if the codec detects that.
     package var declaredEnd: (@Sendable (UnsafeRawBufferPointer) -> Int)?
-    /// Limited before a codec reads the file; nil where no kind of part is costly.
+    /// Limited before a codec reads the file; nil if no kind of part is costly.
     package var parts: Parts?
     package var frames = Frames.one
-    /// Counts the frames of a file whose codec does not; nil where it does.
+    /// Counts the frames if the codec does not; nil otherwise.
     package var countedFrames: (@Sendable (UnsafeRawBufferPointer) -> Int)?
-    /// Whether XMP gives the orientation where EXIF does not.
+    /// Whether XMP gives the orientation if EXIF does not.
     package var hasXMPOrientation = false
-    /// Whether SDWebImage's coder replaces a thumbnail size by the size that a limit on decoded bytes allows.
+    /// Whether SDWebImage's coder replaces a thumbnail size by the size that a decoded byte limit allows.
     package var limitReplacesThumbnail = false
-    /// Whether it is drawn from shapes, not from pixels.
+    /// Whether it consists of shapes instead of pixels.
     package var isVector = false
     package var decoding = DecodeCost()
-    /// How the format is written; nil where it is only read.
+    /// Nil if it is only read.
     package var output: Output?
-    /// The name of the format that an image of this one is written back as, where it is another.
+    /// The format in which images of this one are written, if different.
     package var writtenAs: String?
 }
 
 extension ImageFormat: CaseIterable {
-    /// Every format, in the order in which signatures are tested. SVG is last: its signature may lie anywhere.
+    /// All formats, in the order of testing signatures. SVG is last: its signature may be anywhere.
     public static let allCases: [ImageFormat] = [
         .jpeg, .png, .gif, .webp, .avif, .heic, .heif, .tiff, .jxl, .pdf, .bmp, .svg,
     ]
@@ -44,25 +43,25 @@ extension ImageFormat: CaseIterable {
     /// The formats accepted by default.
     public static let acceptedByDefault = Set(allCases.filter { $0.acceptance == .byDefault })
 
-    /// The formats that are read only where they are allowed: their parsers see little fuzzing, or do more than decode.
+    /// Formats that are read only if allowed: their parsers are fuzzed little, or do more than decode.
     public static let acceptedOnRequest = Set(allCases.filter { $0.acceptance == .onRequest })
 
-    /// The usual endings of file names of the formats that are accepted by default, in lower case.
+    /// Usual file extensions of the formats accepted by default, in lower case.
     package static let usualExtensions: Set<String> = [
         "jpg", "jpeg", "jpe", "jfif", "png", "apng", "gif", "webp", "avif", "heic", "heif", "hif",
     ]
-    /// The usual endings of the formats that are accepted on request.
+    /// Usual extensions of the formats accepted on request.
     package static let extensionsOnRequest: Set<String> = ["tif", "tiff", "jxl", "pdf", "bmp", "svg"]
 
-    /// The formats that a variant can name.
+    /// Formats that a variant can name.
     package static let outputs = allCases.filter { $0.output != nil }
 
-    /// How many bytes of a file's beginning `recognise` reads.
+    /// Bytes of a file's beginning that `recognise` reads.
     public static let recognisedBytes = 512
 
-    /// Recognises a file by its signature; nil where it has none of `allCases`.
+    /// Recognises a file by its signature; nil if it matches none of `allCases`.
     ///
-    /// Stricter than SDWebImage's sniffing: it compares whole signatures and the brands of a HEIF container.
+    /// Stricter than SDWebImage's sniffing: compares whole signatures and HEIF brands.
     ///
     /// - Parameter prefix: the first 512 bytes, or the whole file.
     public static func recognise(_ prefix: [UInt8]) -> ImageFormat? { allCases.first { $0.hasSignature(prefix) } }
@@ -72,22 +71,22 @@ extension ImageFormat: RawRepresentable, Hashable, Codable {
     /// The name.
     public var rawValue: String { name }
 
-    /// The format of that name; nil where there is none.
+    /// The format of that name; nil if there is none.
     public init?(rawValue: String) {
         guard let format = Self.allCases.first(where: { $0.name == rawValue }) else { return nil }
         self = format
     }
 }
 
-/// The size that a file's first bytes declare, read while the download goes on.
+/// The size declared by a file's first bytes, read during the download.
 ///
-/// The child reads the header again with the codec, so a false declaration is found there.
+/// The child reads the header again with the codec, which detects a false declaration.
 package enum DeclaredSize: Sendable, Equatable {
-    /// Width and height in pixels, as stored.
+    /// In pixels, before orientation.
     case pixels(width: Int, height: Int)
     /// More bytes are needed.
     case later
-    /// The format or this file declares none that can be read without a codec.
+    /// The format or this file declares no size that can be read without a codec.
     case unknown
 
     /// Reads `bytes`, the beginning of a file of `format`.
@@ -95,7 +94,7 @@ package enum DeclaredSize: Sendable, Equatable {
         self = format.declaredSize?(bytes) ?? .unknown
     }
 
-    /// `later` where one of the numbers is beyond the bytes.
+    /// `later` if one of the numbers is beyond the bytes.
     init(_ width: Int?, _ height: Int?) {
         guard let width, let height else {
             self = .later
@@ -105,20 +104,20 @@ package enum DeclaredSize: Sendable, Equatable {
     }
 }
 
-/// Which format a variant is written in.
+/// The format in which a variant is written.
 package enum OutputFormat {
     package struct Choice: Sendable, Hashable {
         package let format: ImageFormat
-        /// The format that was wanted, where it cannot be written: no encoder, too many pixels, or too long an edge.
+        /// The requested format, if it cannot be written: no encoder, too many pixels, or too long an edge.
         package let replaced: ImageFormat?
     }
 
-    /// The requested format, else the source's where it is kept, else PNG with alpha or for frames, and JPEG otherwise.
+    /// The requested format, else the source's if it is kept, else PNG for alpha or frames, else JPEG.
     ///
     /// Source: SDWebImage 5.21.5, where a transformed image keeps its source's format tag, and an undefined one is
-    /// written as PNG with alpha, else JPEG.
+    /// written as PNG with alpha, else as JPEG.
     ///
-    /// - Parameter source: nil for the format of a coder, which is never written.
+    /// - Parameter source: nil for a coder's format, which is never written.
     package static func decide(
         requested: ImageFormat?, source: ImageFormat?, size: PixelSize, hasAlpha: Bool, hasFrames: Bool = false,
         writable: Set<ImageFormat>
@@ -134,7 +133,7 @@ package enum OutputFormat {
         return Choice(format: candidate, replaced: nil)
     }
 
-    /// The format that an image of `format` is written back as.
+    /// The format in which images of `format` are written.
     package static func written(_ format: ImageFormat) -> ImageFormat {
         format.writtenAs.flatMap(ImageFormat.init(rawValue:)) ?? format
     }

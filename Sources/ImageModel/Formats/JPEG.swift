@@ -4,15 +4,15 @@ extension ImageFormat {
         name: "jpeg", mediaType: "image/jpeg", sdImageFormat: .jpeg, acceptance: .byDefault,
         hasSignature: { $0.starts(with: [0xFF, 0xD8, 0xFF]) },
         declaredSize: jpegSize,
-        // libjpeg walks the list of all segments that it keeps for each further one. A profile has up to 255, a large
-        // XMP packet one for each 64 KB.
+        // libjpeg walks its list of kept segments for each further one. A profile has up to 255, a large XMP packet one
+        // per 64 KB.
         parts: Parts(name: "segments", limit: 5_000, count: jpegSegments), hasXMPOrientation: true,
-        // A progressive file holds all its coefficients, whatever the shrink factor.
+        // A progressive file keeps all its coefficients, whatever the shrink factor.
         decoding: DecodeCost(
             bytes: 0.3, interlacedBytes: 6, nanoseconds: 4, interlacedNanoseconds: 8, shrinkableNanoseconds: 6),
         output: Output(defaultQuality: 80, holdsAlpha: false, nanoseconds: 12))
 
-    /// From one marker segment to the next, up to the frame header (ITU T.81, B.2.2).
+    /// Walks the marker segments up to the frame header (ITU T.81, B.2.2).
     @Sendable private static func jpegSize(_ bytes: UnsafeRawBufferPointer) -> DeclaredSize {
         var offset = 2
         while true {
@@ -34,12 +34,12 @@ extension ImageFormat {
         }
     }
 
-    /// The marker segments up to the end of the image, also those between scans.
+    /// The marker segments up to the end of the image, including those between scans.
     @Sendable private static func jpegSegments(_ bytes: UnsafeRawBufferPointer) -> Int {
         var offset = 2, count = 0
         while count <= 5_000, offset + 4 <= bytes.count {
             guard bytes[offset] == 0xFF else {
-                // The data of a scan.
+                // A scan's data.
                 offset += bytes[offset...].firstIndex(of: 0xFF).map { $0 - offset } ?? bytes.count
                 continue
             }

@@ -1,6 +1,6 @@
-/// Reads the chunks of a PNG file whose heads lie within it; all lengths are checked.
+/// Reads the chunks of a PNG file whose heads lie within it. Checks all lengths.
 package enum PNGChunks {
-    /// The number of frames that an `acTL` chunk before the first `IDAT` declares, else 1.
+    /// The frames declared by an `acTL` chunk before the first `IDAT`, else 1.
     package static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
         var count = 1
         scan(bytes) { type, length, _ in
@@ -10,7 +10,7 @@ package enum PNGChunks {
         return count
     }
 
-    /// Where the `IDAT` chunks end; nil where there are none or the file ends before.
+    /// The end of the `IDAT` chunks; nil if there are none or the file ends before.
     package static func endOfPixels(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var last: Int?
         scan(bytes) { type, _, end in
@@ -21,8 +21,8 @@ package enum PNGChunks {
         return last.flatMap { $0 <= bytes.count ? $0 : nil }
     }
 
-    /// Where an animated PNG ends by its chunks, beyond the file's end when it is cut; 0 for a still, where the codec
-    /// finds missing pixels.
+    /// An animated PNG's declared end, beyond its actual end if truncated; 0 for a still, in which the codec detects
+    /// missing pixels.
     @Sendable static func declaredEnd(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard frames(bytes) > 1 else { return 0 }
         var end = bytes.count + 1
@@ -34,7 +34,7 @@ package enum PNGChunks {
         return end
     }
 
-    /// The number of compressed texts, also behind the pixels.
+    /// Compressed texts, including those after the pixels.
     @Sendable static func compressedTexts(_ bytes: UnsafeRawBufferPointer) -> Int {
         var count = 0
         scan(bytes) { type, _, _ in
@@ -44,8 +44,8 @@ package enum PNGChunks {
         return count
     }
 
-    /// Calls `body` with the offset of each chunk's type, its declared length and the offset after its checksum, until
-    /// it returns false. The length may pass the file's end.
+    /// Calls `body` with each chunk's type offset, declared length and the offset after its checksum, until it returns
+    /// false. The length may exceed the file.
     package static func scan(_ bytes: UnsafeRawBufferPointer, _ body: (_ type: Int, _ length: Int, _ end: Int) -> Bool)
     {
         var offset = 8
@@ -62,19 +62,18 @@ package enum PNGChunks {
         return bytes(content.count) + checked + bytes(Int(checked.withUnsafeBytes { checksum($0) }))
     }
 
-    /// A number of four bytes.
+    /// Four bytes, big-endian.
     package static func bytes(_ number: Int) -> [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 
-    /// The checksum of a chunk's type and content: CRC-32 of ISO 3309.
+    /// The CRC-32 (ISO 3309) of a chunk's type and content.
     package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         remainders.withUnsafeBufferPointer { remainders in
             ~bytes.reduce(UInt32.max) { remainders[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ $0 >> 8 }
         }
     }
 
-    /// The remainder of each byte.
     private static let remainders: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
     }

@@ -1,9 +1,8 @@
-/// The format that SDWebImage takes an image for, by its own sniffing and with its own numbers.
+/// The format that SDWebImage's sniffing detects, with its numbers.
 ///
-/// Used for tags and keys only; `ImageFormat` decides what is accepted. Source: SDWebImage 5.21.5,
-/// NSData+ImageContentType.
+/// For tags and keys only; `ImageFormat` decides what is accepted. Source: SDWebImage 5.21.5, NSData+ImageContentType.
 package enum SDImageFormat: Int, Sendable, Hashable, CaseIterable {
-    /// Not known to SDWebImage; AVIF and JPEG XL are undefined.
+    /// Unknown to SDWebImage, such as AVIF and JPEG XL.
     case undefined = -1
     case jpeg = 0
     case png = 1
@@ -11,7 +10,7 @@ package enum SDImageFormat: Int, Sendable, Hashable, CaseIterable {
     case tiff = 3
     case webp = 4
     case heic = 5
-    /// HEIF of a general brand.
+    /// HEIF with a general brand.
     case heif = 6
     case pdf = 7
     case svg = 8
@@ -19,7 +18,7 @@ package enum SDImageFormat: Int, Sendable, Hashable, CaseIterable {
     /// A camera's raw format; never sniffed.
     case raw = 10
 
-    /// How many bytes of a file's beginning and of its end `sniff` reads.
+    /// Bytes of a file's beginning and end that `sniff` reads.
     package static let sniffedBytes = (prefix: 12, suffix: 100)
 
     /// Sniffs a file.

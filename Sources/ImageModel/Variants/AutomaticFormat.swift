@@ -1,20 +1,20 @@
-/// The formats among which a variant of `"format": "auto"` gets the smallest file of equal similarity.
+/// The candidate formats of a variant with `"format": "auto"`, which gets the smallest file of equal similarity.
 package struct AutomaticFormat: Sendable, Hashable {
-    /// The formats, each once, at least one; AVIF, WebP and JPEG by default.
+    /// Distinct formats, at least one; AVIF, WebP and JPEG by default.
     package let formats: [ImageFormat]
 
-    /// The name in place of a format's.
+    /// Used in place of a format's name.
     package static let name = "auto"
 
-    /// The similarity that the files have where the variant names none: about as similar as a JPEG of quality 80.
+    /// The similarity of the files if the variant names none: about a JPEG of quality 80.
     package static let usualSimilarity = 0.96
 
-    /// The formats that can be named: those with a quality, and PNG, which has every pixel.
+    /// Formats that can be named: formats with a quality, and PNG, which keeps every pixel.
     static let choices = ImageFormat.outputs.filter { $0.output?.defaultQuality != nil || $0 == .png }
 
     private static let usual: [ImageFormat] = [.avif, .webp, .jpeg]
 
-    /// Reads `formats` and checks it against the fields of the variant that exclude it.
+    /// Parses `formats` and checks it against the variant's conflicting fields.
     ///
     /// - Throws: `VariantError` with the JSON path.
     init(_ fields: inout JSONFields) throws(VariantError) {
@@ -37,9 +37,9 @@ package struct AutomaticFormat: Sendable, Hashable {
         }
     }
 
-    /// The text in keys, `LarderFormat(avif,webp,jpeg)`.
+    /// In keys: `LarderFormat(avif,webp,jpeg)`.
     var key: String { "LarderFormat(\(formats.map(\.name).joined(separator: ",")))" }
 
-    /// The JSON of `formats`, defaults included.
+    /// The JSON of `formats`, including defaults.
     var json: JSONValue { .array(formats.map { .string($0.name) }) }
 }

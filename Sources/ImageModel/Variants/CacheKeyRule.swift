@@ -1,19 +1,19 @@
-/// How a pipeline makes cache keys of URLs that change while the image stays: signed URLs, and several hosts of one
+/// How a pipeline derives cache keys from URLs that change while the image stays: signed URLs, and several hosts of one
 /// CDN.
 ///
-/// Only the cache key changes. A job, a download and the blocklist have the URL as given. It is SDWebImage's
-/// `cacheKeyFilter` as data.
+/// Changes only the cache key: job, download and blocklist use the URL as given. It is SDWebImage's `cacheKeyFilter` as
+/// data.
 package struct CacheKeyRule: Sendable, Hashable {
-    /// The most entries of each field.
+    /// Maximum entries per field.
     package static let limit = 64
 
-    /// Names of query parameters to leave out, compared byte by byte as they stand in the URL. A `*` at the end stands
-    /// for any rest: `X-Amz-*`; alone it leaves out the whole query.
+    /// Names of query parameters to omit, compared byte by byte as in the URL. A final `*` matches any rest: `X-Amz-*`;
+    /// alone it omits the whole query.
     package let dropQuery: [String]
-    /// Hosts and the hosts that replace them; compared without case. A port stays.
+    /// Replaced hosts, compared without case. The port stays.
     package let mapHosts: [String: String]
 
-    /// - Throws: `VariantError` with the path of a field that is empty or malformed.
+    /// - Throws: `VariantError` with the path of an empty or malformed field.
     package init(_ value: JSONValue, path: String) throws(VariantError) {
         var fields = try JSONFields(value, path: path)
         dropQuery =
@@ -29,9 +29,9 @@ package struct CacheKeyRule: Sendable, Hashable {
         }
     }
 
-    /// Parses the JSON of a rule.
+    /// Parses a rule's JSON.
     ///
-    /// - Throws: `VariantError` with the JSON path of the fault.
+    /// - Throws: `VariantError` with the JSON path.
     package init(json: some Sequence<UInt8>) throws(VariantError) {
         try self.init(try JSONValue.parse(Array(json)), path: "$")
     }
@@ -44,7 +44,7 @@ package struct CacheKeyRule: Sendable, Hashable {
         return .object(fields.compactMapValues(\.self))
     }
 
-    /// The cache key of a URL. All other bytes stay; a query that loses every parameter loses its question mark.
+    /// A URL's cache key. All other bytes stay; a query without remaining parameters loses its question mark.
     package func key(of url: String) -> String {
         let bytes = Array(url.utf8)
         let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
@@ -68,7 +68,7 @@ package struct CacheKeyRule: Sendable, Hashable {
         }
     }
 
-    /// The part of a URL before its query, with another host if the rule has one.
+    /// The part of a URL before its query, with a replaced host.
     private func mappingHost(_ front: ArraySlice<UInt8>) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         guard !mapHosts.isEmpty, let colon = front.firstIndex(of: UInt8(ascii: ":")),
@@ -97,7 +97,7 @@ package struct CacheKeyRule: Sendable, Hashable {
         return name
     }
 
-    /// The names to replace in lower case.
+    /// Replaced hosts by lower-case name.
     private static func hosts(_ value: JSONValue, path: String) throws(VariantError) -> [String: String] {
         guard case .object(let members) = value, members.count <= limit else {
             throw VariantError(path: path, message: "must be an object with at most \(limit) hosts")

@@ -1,15 +1,15 @@
 /// A colour in sRGB with straight alpha.
 package struct Color: Sendable, Hashable {
-    /// The components, 0…1.
+    /// Components, 0…1.
     package let red, green, blue, alpha: Double
 
-    /// Returns nil where a component is outside 0…1: SDWebImage's text of such a colour is undefined.
+    /// Nil if a component is outside 0…1: SDWebImage's text for such a colour is undefined.
     package init?(red: Double, green: Double, blue: Double, alpha: Double) {
         guard [red, green, blue, alpha].allSatisfy({ (0...1).contains($0) }) else { return nil }
         (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
     }
 
-    /// Parses `#aarrggbb`; nil for any other text.
+    /// Parses `#aarrggbb`; nil if invalid.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 9, bytes[0] == UInt8(ascii: "#") else { return nil }
@@ -19,8 +19,8 @@ package struct Color: Sendable, Hashable {
         self.init(red: component(2), green: component(4), blue: component(6), alpha: component(0))
     }
 
-    /// The text in keys: `#` and eight lower-case digits, alpha red green blue, each component times 255 rounded
-    /// half away from zero. Source: SDWebImage 5.21.5, UIColor+SDHexString.
+    /// In keys: `#` and eight lower-case digits, alpha red green blue, each component times 255 rounded half away from
+    /// zero. Source: SDWebImage 5.21.5, UIColor+SDHexString.
     package var text: String {
         "#"
             + [alpha, red, green, blue].map { component in

@@ -1,14 +1,14 @@
-/// Settings of the encoder of a variant's format; each is nil by default, for the encoder's usual setting.
+/// Settings of the encoder of a variant's format; nil, the default, uses the encoder's default.
 package struct EncoderOptions: Sendable, Hashable {
     /// The resolution of chroma relative to luma.
     package enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
-        /// Half of it in each direction.
+        /// Half in each direction.
         case half = "4:2:0"
-        /// The same.
+        /// Equal.
         case full = "4:4:4"
     }
 
-    /// The lossless compression of a TIFF.
+    /// A TIFF's lossless compression.
     package enum TIFFCompression: String, Sendable, Hashable, CaseIterable {
         case lzw, deflate, packbits
         case off = "none"
@@ -20,31 +20,31 @@ package struct EncoderOptions: Sendable, Hashable {
     package let progressive: Bool?
     /// JPEG: Huffman tables for this image instead of the standard's; `true` by default.
     package let optimizeCoding: Bool?
-    /// The encoder's work for a smaller file, in a range that depends on the format.
+    /// The encoder's effort for a smaller file, in a format-dependent range.
     package let effort: Int?
-    /// WebP and JPEG XL: every pixel is kept, and quality has no effect; `false` by default.
+    /// WebP and JPEG XL: keeps every pixel, without effect of the quality; `false` by default.
     package let lossless: Bool?
-    /// WebP: without loss, after the pixels were simplified the more, the lower the quality is; `false` by default.
+    /// WebP: lossless after simplifying the pixels, more at lower qualities; `false` by default.
     package let nearLossless: Bool?
     /// PNG: a palette, by default of 256 colours; `false` by default.
     package let palette: Bool?
-    /// PNG: the most colours of the palette: 2, 4, 16 or 256.
+    /// PNG: maximum colours of the palette: 2, 4, 16 or 256.
     package let colors: Int?
     /// PNG: zlib's level, 0…9; 6 by default.
     package let compression: Int?
-    /// TIFF, in JSON `compression`, too; LZW by default.
+    /// TIFF, also `compression` in JSON; LZW by default.
     package let tiffCompression: TIFFCompression?
 
-    /// The efforts of each format that has one.
+    /// The range of each format that has efforts.
     static let efforts: [ImageFormat: ClosedRange<Int>] = [
         .webp: 0...6, .avif: 0...9, .gif: 1...10, .jxl: 3...9,
     ]
 
-    /// The numbers of colours that a palette may have: the powers of two.
+    /// The allowed palette sizes.
     private static let paletteSizes = [2, 4, 16, 256]
 
-    /// - Parameter format: the format that the variant names.
-    /// - Throws: `VariantError` with the JSON path, for a field that the format does not have, too.
+    /// - Parameter format: the variant's format.
+    /// - Throws: `VariantError` with the JSON path, also for a field that the format does not have.
     init(_ value: JSONValue, path: String, format: ImageFormat?) throws(VariantError) {
         var fields = try JSONFields(value, path: path)
         guard let format else { throw fields.refusal(nil, "needs one format") }
@@ -71,7 +71,7 @@ package struct EncoderOptions: Sendable, Hashable {
     }
 
     private static func effort(_ fields: inout JSONFields, _ format: ImageFormat) throws(VariantError) -> Int? {
-        // Without a range the field is refused as foreign to the format.
+        // Without a range, `finish` refuses the field as foreign to the format.
         try fields.integer("effort", in: efforts[format] ?? 0...10)
     }
 
@@ -81,7 +81,7 @@ package struct EncoderOptions: Sendable, Hashable {
         "colors": [.png], "compression": [.png, .tiff],
     ]
 
-    /// The fields that are given, sorted by name.
+    /// The given fields, sorted by name.
     private var given: [(name: String, value: JSONValue)] {
         let fields: [(String, JSONValue?)] = [
             ("chromaSubsampling", chromaSubsampling.map { .string($0.rawValue) }),
@@ -94,13 +94,12 @@ package struct EncoderOptions: Sendable, Hashable {
         return fields.compactMap { field in field.1.map { (field.0, $0) } }
     }
 
-    /// The JSON that parses to these options.
     var json: JSONValue { .object(Dictionary(given, uniquingKeysWith: { one, _ in one })) }
 
-    /// The field that an animated PNG cannot have; nil without one.
+    /// The field that an animated PNG cannot have; nil if none is given.
     var ofOneImage: String? { palette == true ? "palette" : progressive == true ? "progressive" : nil }
 
-    /// The given fields, `effort=6,lossless=true`; empty when there is none.
+    /// The given fields, `effort=6,lossless=true`; empty if there are none.
     package var text: String {
         given.map { name, value in
             if case .string(let text) = value { return "\(name)=\(text)" }
@@ -108,6 +107,6 @@ package struct EncoderOptions: Sendable, Hashable {
         }.joined(separator: ",")
     }
 
-    /// The text in keys, `LarderEncoding(effort=6,lossless=true)`; nil when no field is given.
+    /// In keys: `LarderEncoding(effort=6,lossless=true)`; nil if no field is given.
     var key: String? { text.isEmpty ? nil : "LarderEncoding(\(text))" }
 }

@@ -1,23 +1,22 @@
 /// A Core Image filter and its parameters.
 package struct Filter: Sendable, Hashable {
-    /// A number that a filter takes.
+    /// A filter's numeric parameter.
     package struct Parameter: Sendable, Hashable {
-        /// The Core Image name, `inputEV`.
+        /// The Core Image name, such as `inputEV`.
         package let name: String
-        /// The value used where the variant has none.
+        /// Used if the variant has no value.
         package let defaultValue: Double
-        /// The values that are accepted.
         package let range: ClosedRange<Double>
     }
 
-    /// The Core Image name, `CIColorInvert`.
+    /// The Core Image name, such as `CIColorInvert`.
     package let name: String
-    /// The given parameters by name; the others have their defaults.
+    /// Given parameters by name; the others have their defaults.
     package let parameters: [String: Double]
 
     /// Checks the name and the parameters.
     ///
-    /// - Throws: `VariantError` for an unknown name or parameter and for a value out of range, with the path within the
+    /// - Throws: `VariantError` for an unknown name or parameter and a value out of range, with the path within the
     ///   filter's JSON.
     package init(name: String, parameters: [String: Double] = [:]) throws(VariantError) {
         guard let known = Self.all[name] else { throw VariantError(path: "name", message: "is not a known filter") }
@@ -35,7 +34,7 @@ package struct Filter: Sendable, Hashable {
         self.parameters = parameters
     }
 
-    /// Every filter and its parameters. Names, defaults and ranges are Core Image's where it has them.
+    /// Every filter and its parameters. Names, defaults and ranges are Core Image's if it has them.
     package static let all: [String: [Parameter]] = [
         "CIColorInvert": [],
         "CISepiaTone": [Parameter(name: "inputIntensity", defaultValue: 1, range: 0...1)],
@@ -65,15 +64,15 @@ package struct Filter: Sendable, Hashable {
         ],
     ]
 
-    /// Whether the pixels are Core Image's, so that they may lie under SDWebImage's key.
+    /// Whether the pixels equal Core Image's, so that they may have SDWebImage's key.
     var isExact: Bool { name == "CIColorInvert" }
 
-    /// The name, then the given parameters, sorted by name.
+    /// The name and the given parameters, sorted by name.
     package var text: String {
         parameters.sorted { $0.key < $1.key }.reduce(name) { $0 + ",\($1.key)=\($1.value.keyText)" }
     }
 
-    /// The value of a parameter, given or default; 0 for one that the filter does not have.
+    /// A parameter's given or default value; 0 if the filter does not have it.
     package subscript(_ parameter: String) -> Double {
         parameters[parameter] ?? Self.all[name]?.first { $0.name == parameter }?.defaultValue ?? 0
     }

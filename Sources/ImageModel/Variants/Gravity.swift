@@ -1,12 +1,12 @@
-/// Which part of an image stays where a canvas cuts it.
+/// The part of an image that stays if a canvas crops it.
 package enum Gravity: Sendable, Hashable {
-    /// A point of the image as near to the middle of the canvas as possible, in fractions of the sides from the top
+    /// A point of the image, placed as near to the canvas' centre as possible, in fractions of the sides from the top
     /// left.
     case point(x: Double, y: Double)
     /// The part that libvips prefers.
     case interest(Interest)
 
-    /// What libvips looks for in a part.
+    /// How libvips rates a part.
     package enum Interest: String, Sendable, Hashable, CaseIterable {
         /// Edges, skin and saturated colours.
         case attention
@@ -53,7 +53,7 @@ package enum Gravity: Sendable, Hashable {
         }
     }
 
-    /// The text in keys: a name, or a point in braces.
+    /// In keys: a name, or a point in braces.
     var keyText: String {
         if case .string(let name) = json { return name }
         guard case .point(let x, let y) = self else { return "" }

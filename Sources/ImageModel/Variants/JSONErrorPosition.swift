@@ -1,6 +1,6 @@
 /// The position at which a text stops being JSON.
 package enum JSONErrorPosition {
-    /// `line 1, column 5`, both from 1, columns in bytes; nil when the text is JSON.
+    /// `line 1, column 5`, both from 1, columns in bytes; nil if the text is JSON.
     package static func text(in bytes: [UInt8]) -> String? {
         var grammar = JSONGrammar(bytes)
         guard let offset = grammar.fault() else { return nil }
@@ -10,22 +10,22 @@ package enum JSONErrorPosition {
     }
 }
 
-/// The grammar of RFC 8259, for the position of a fault: Foundation's decoder reports none.
+/// The grammar of RFC 8259, to locate a syntax error: Foundation's decoder reports no position.
 private struct JSONGrammar {
     private enum Expected {
-        /// `first`: the end of the container may be there instead.
+        /// `first`: the container may end here instead.
         case value(first: Bool), key(first: Bool)
         case colon, separator
     }
 
     private let bytes: [UInt8]
     private var position = 0
-    /// The ends of the open containers.
+    /// The closing bytes of the open containers.
     private var ends: [UInt8] = []
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The offset of the first byte that is not allowed; of the end for a text that ends too early.
+    /// The offset of the first illegal byte; the text's end if it ends too early.
     mutating func fault() -> Int? {
         var expected = Expected.value(first: false)
         while true {
@@ -108,7 +108,7 @@ private struct JSONGrammar {
         if next == UInt8(ascii: "-") { position += 1 }
         let start = position
         guard digits() else { return false }
-        // No digit follows a leading zero.
+        // No digit may follow a leading zero.
         if bytes[start] == UInt8(ascii: "0"), position > start + 1 {
             position = start + 1
             return false

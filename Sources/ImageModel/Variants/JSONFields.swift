@@ -1,8 +1,8 @@
-/// The fields of one JSON object. Each is read once; `finish` refuses those that were not read.
+/// The fields of one JSON object. Each is read once; `finish` refuses unread ones.
 package struct JSONFields {
     package let path: String
     private var fields: [String: JSONValue]
-    /// The names that were asked for.
+    /// The requested names.
     private var known: [String] = []
 
     package init(_ value: JSONValue, path: String) throws(VariantError) {
@@ -16,13 +16,13 @@ package struct JSONFields {
         VariantError(path: field.map { "\(path).\($0)" } ?? path, message: message)
     }
 
-    /// The raw value; nil where the field is absent.
+    /// The raw value; nil if absent.
     package mutating func take(_ field: String) -> JSONValue? {
         known.append(field)
         return fields.removeValue(forKey: field)
     }
 
-    /// An error for a required field, which names the field that is probably its misspelling.
+    /// An error for a required field, naming a probably misspelled field.
     private func missing(_ field: String) -> VariantError {
         guard let near = fields.keys.first(where: { Self.resemble($0, field) }) else {
             return refusal(field, "is missing")
@@ -35,7 +35,7 @@ package struct JSONFields {
         return refusal(field, "is not a known field" + (near.map { "; did you mean \"\($0)\"?" } ?? ""))
     }
 
-    /// Whether two names of 3 letters or more differ by one letter, or by two neighbours that are swapped.
+    /// Whether two names of at least 3 letters differ by one letter or two swapped neighbours.
     private static func resemble(_ one: String, _ other: String) -> Bool {
         let (a, b) = (Array(one.utf8), Array(other.utf8))
         guard min(a.count, b.count) >= 3 else { return false }
@@ -54,7 +54,7 @@ package struct JSONFields {
         return value
     }
 
-    /// A number within a range; nil where the field is absent.
+    /// Nil if absent.
     package mutating func number(_ field: String, in range: ClosedRange<Double>) throws(VariantError) -> Double? {
         guard let value = try number(field) else { return nil }
         guard range.contains(value) else {
@@ -97,7 +97,7 @@ package struct JSONFields {
         try read(field, "must be a string") { if case .string(let value) = $0 { value } else { nil } }
     }
 
-    /// The case of an enumeration that a string names; nil where the field is absent.
+    /// The enumeration case named by a string; nil if absent.
     package mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ field: String
     ) throws(VariantError) -> Choice? where Choice.RawValue == String {
@@ -116,11 +116,11 @@ package struct JSONFields {
         return value
     }
 
-    /// A string that is present and not empty.
+    /// A non-empty string.
     package mutating func requiredName(_ field: String) throws(VariantError) -> String {
         guard let value = try string(field) else { throw missing(field) }
         guard !value.isEmpty else { throw refusal(field, "must not be empty") }
-        // Postgres stores none.
+        // Postgres cannot store NUL.
         guard !value.utf8.contains(0) else { throw refusal(field, "must not contain NUL") }
         return value
     }
@@ -133,7 +133,7 @@ package struct JSONFields {
         return color
     }
 
-    /// Refuses the fields that were not read.
+    /// Refuses unread fields.
     package func finish() throws(VariantError) {
         let unknown = fields.keys.min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         if let unknown { throw self.unknown(unknown) }
@@ -141,7 +141,7 @@ package struct JSONFields {
 }
 
 extension JSONValue {
-    /// The elements of a list, each converted with its path; a list longer than `limit` is refused before it is read.
+    /// A list's elements, each converted with its path; refuses a list longer than `limit` before reading it.
     func list<Element>(
         path: String, limit: Int, of what: String, _ element: (JSONValue, String) throws(VariantError) -> Element
     ) throws(VariantError) -> [Element] {
@@ -155,11 +155,11 @@ extension JSONValue {
     }
 }
 
-/// Why a variant or a pipeline is refused: a place in its JSON and a message.
+/// Why a variant or pipeline is refused: a position in its JSON and a message.
 public struct VariantError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The JSON path, `$.variants[1].transform[0].width`.
+    /// The JSON path, such as `$.variants[1].transform[0].width`.
     public let path: String
-    /// `must be greater than 0`.
+    /// Such as `must be greater than 0`.
     public let message: String
 
     package init(path: String, message: String) {
@@ -167,6 +167,6 @@ public struct VariantError: Error, Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
-    /// `$.variants[1].name: must not be empty`.
+    /// Such as `$.variants[1].name: must not be empty`.
     public var description: String { "\(path): \(message)" }
 }

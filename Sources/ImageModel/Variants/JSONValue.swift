@@ -1,6 +1,6 @@
 private import FoundationEssentials
 
-/// A JSON value with its types kept apart: no number becomes a boolean, and -0.0 keeps its sign.
+/// A JSON value that keeps types apart: no number becomes a boolean, and -0.0 keeps its sign.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -9,7 +9,7 @@ package enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Parses UTF-8 text of at most 1 MiB, which no pipeline within its limits reaches.
+    /// Parses UTF-8 text of at most 1 MiB, above the size of any pipeline within its limits.
     package static func parse(_ text: [UInt8]) throws(VariantError) -> JSONValue {
         guard text.count <= 1 << 20 else { throw VariantError(path: "$", message: "is longer than 1 MiB") }
         do {
@@ -19,7 +19,7 @@ package enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// One text for one value: fields in byte order of their names, no spaces, numbers in their shortest form.
+    /// A unique text: fields in byte order of their names, no spaces, numbers in their shortest form.
     package var canonicalText: String {
         switch self {
         case .null: "null"

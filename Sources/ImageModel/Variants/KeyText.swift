@@ -8,7 +8,7 @@ extension Double {
             return String(decoding: buffer.prefix(Int(length)).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
         guard isFinite else { return text }
-        // The decimal point is the locale's.
+        // The locale's decimal point is replaced.
         return "\(text.prefix { $0 == "-" || $0.isWholeNumber }).\(text.suffix(6))"
     }
 }

@@ -1,19 +1,19 @@
 /// A named list of variants.
 public struct Pipeline: Sendable, Hashable {
-    /// The most variants of one pipeline.
+    /// Maximum variants of a pipeline.
     public static let variantLimit = 32
 
-    /// The most files of watermarks of one pipeline.
+    /// Maximum watermark files of a pipeline.
     public static let watermarkLimit = 4
 
-    /// The default pipeline: the original alone.
+    /// The default pipeline: only the original.
     public static let original = Pipeline(uncheckedName: "original", variants: [])
 
     /// The name that jobs refer to.
     public let name: String
-    /// The outputs, in the order given.
+    /// In the given order.
     public let variants: [Variant]
-    /// How cache keys are made of URLs; nil takes the URL itself.
+    /// Derives cache keys from URLs; nil uses the URL itself.
     package let cacheKey: CacheKeyRule?
 
     private init(uncheckedName name: String, variants: [Variant], cacheKey: CacheKeyRule? = nil) {
@@ -24,8 +24,8 @@ public struct Pipeline: Sendable, Hashable {
 
     /// Checks a list of variants.
     ///
-    /// - Throws: `VariantError` for too many variants, two of the same name, two of the same cache key, or one with
-    ///   the original's.
+    /// - Throws: `VariantError` for too many variants, two with the same name or cache key, or one with the original's
+    ///   key.
     package init(name: String, variants: [Variant], cacheKey: CacheKeyRule? = nil) throws(VariantError) {
         guard !name.isEmpty else { throw VariantError(path: "$.name", message: "must not be empty") }
         try Self.check(variants)
@@ -35,7 +35,7 @@ public struct Pipeline: Sendable, Hashable {
     /// Parses `{"name":…,"variants":[…]}`, with `"cacheKey":{…}` if keys are not the URLs.
     ///
     /// - Parameter json: UTF-8 text.
-    /// - Throws: `VariantError` with the JSON path of the fault.
+    /// - Throws: `VariantError` with the JSON path.
     public init(json: some Sequence<UInt8>) throws(VariantError) {
         var fields = try JSONFields(try JSONValue.parse(Array(json)), path: "$")
         let name = try fields.requiredName("name")
@@ -51,7 +51,7 @@ public struct Pipeline: Sendable, Hashable {
 
     /// An ad-hoc pipeline, named `adhoc-` and the first 16 digits of the SHA-256 of its canonical JSON.
     ///
-    /// - Throws: `VariantError` as `init(name:variants:)` does.
+    /// - Throws: `VariantError` as `init(name:variants:)`.
     package static func adhoc(
         _ variants: [Variant], cacheKey: CacheKeyRule? = nil
     ) throws(VariantError) -> Pipeline {
@@ -61,8 +61,7 @@ public struct Pipeline: Sendable, Hashable {
         return Pipeline(uncheckedName: name, variants: variants, cacheKey: cacheKey)
     }
 
-    /// One text for one pipeline: sorted fields, no spaces, defaults of transformers written out. It parses to an equal
-    /// pipeline.
+    /// A unique text: sorted fields, no spaces, with the transformers' defaults. Parses to an equal pipeline.
     public var canonicalJSON: String {
         let fields: [String: JSONValue?] = [
             "name": .string(name), "variants": .array(variants.map(\.json)), "cacheKey": cacheKey?.json,
@@ -70,7 +69,7 @@ public struct Pipeline: Sendable, Hashable {
         return JSONValue.object(fields.compactMapValues(\.self)).canonicalText
     }
 
-    /// Refuses variants that contradict themselves.
+    /// Refuses contradictory variants.
     ///
     /// - Throws: `VariantError` with the JSON path.
     public func validateSupported() throws(VariantError) {
@@ -89,7 +88,7 @@ public struct Pipeline: Sendable, Hashable {
             throw VariantError(
                 path: "$.variants", message: "has \(watermarks) files of watermarks; the limit is \(watermarkLimit)")
         }
-        // Names and keys are compared as bytes: Swift's == takes composed and decomposed characters for equal.
+        // Compared as bytes: Swift's == treats composed and decomposed characters as equal.
         var names: [[UInt8]: Int] = [:]
         var keys: [[UInt8]: String] = [:]
         for (index, variant) in variants.enumerated() {

@@ -108,7 +108,7 @@ extension Transform {
         return mode
     }
 
-    /// The JSON that parses to this transformer, with every default written out.
+    /// The JSON that parses to this transformer, including defaults.
     var json: JSONValue {
         let fields: [String: JSONValue?] =
             switch self {

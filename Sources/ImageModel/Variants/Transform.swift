@@ -1,4 +1,4 @@
-/// One of SDWebImage's transformers, or of Larder's own, with its parameters. Lengths are points, angles radians.
+/// One of SDWebImage's or Larder's transformers with its parameters. Lengths are points, angles radians.
 package enum Transform: Sendable, Hashable {
     /// Draws the whole image into `width` × `height`.
     case resize(width: Double, height: Double, scaleMode: ScaleMode, Placement)
@@ -6,9 +6,9 @@ package enum Transform: Sendable, Hashable {
     case crop(x: Double, y: Double, width: Double, height: Double)
     /// Mirrors left-right, top-bottom, or both.
     case flip(horizontal: Bool, vertical: Bool)
-    /// Rotates counter-clockwise about the centre; with `fitSize` the canvas grows to the bounding box.
+    /// Rotates counter-clockwise about the centre; `fitSize` grows the canvas to the bounding box.
     case rotate(angle: Double, fitSize: Bool)
-    /// Rounds corners and draws a border where a colour is given.
+    /// Rounds corners and draws a border if a colour is given.
     case roundCorner(radius: Double, corners: Corners, borderWidth: Double, borderColor: Color?)
     /// Composites a colour over the image.
     case tint(color: Color, blendMode: BlendMode)
@@ -24,7 +24,7 @@ package enum Transform: Sendable, Hashable {
     /// Draws another image over it. Larder's own.
     case watermark(Watermark)
 
-    /// Where a resized image lies on its canvas, and how large it may become. Larder's own.
+    /// A resized image's position on its canvas, and whether it may be enlarged. Larder's own.
     package struct Placement: Sendable, Hashable {
         /// The part that `aspectFill` keeps; the middle by default.
         package var gravity = Gravity.center
@@ -34,19 +34,19 @@ package enum Transform: Sendable, Hashable {
         /// SDWebImage's placement.
         package init() {}
 
-        /// The text in keys after SDWebImage's fields; empty for SDWebImage's placement.
+        /// In keys after SDWebImage's fields; empty for SDWebImage's placement.
         fileprivate var keyText: String {
             (enlarges ? "" : ",enlarge=0") + (gravity == .center ? "" : ",gravity=\(gravity.keyText)")
         }
     }
 
-    /// How an image fills the size it is resized to. The raw values are SDWebImage's.
+    /// How an image fills its new size. Raw values as in SDWebImage.
     package enum ScaleMode: Int, Sendable, Hashable, CaseIterable {
         /// Stretched to the size.
         case fill
         /// As large as fits, the rest transparent.
         case aspectFit
-        /// As small as covers, the overflow cut.
+        /// As small as covers, the overflow cropped.
         case aspectFill
     }
 
@@ -67,8 +67,8 @@ package enum Transform: Sendable, Hashable {
         }
     }
 
-    /// The transformer's key. Where the pixels are SDWebImage's, it is SDWebImage's; otherwise it begins with `Larder`,
-    /// so that no app reads them as its own. Source: SDWebImage 5.21.5, SDImageTransformer.
+    /// The transformer's key: SDWebImage's if the pixels are equal; otherwise it begins with `Larder`, so that no app
+    /// reads them as its own. Source: SDWebImage 5.21.5, SDImageTransformer.
     package var key: String {
         switch self {
         case .resize(let width, let height, let mode, let placement):
@@ -98,7 +98,7 @@ package enum Transform: Sendable, Hashable {
     }
 }
 
-/// How a tint is composited over the image. The raw values are Core Graphics' numbers.
+/// How a tint is composited. Raw values as in Core Graphics.
 package enum BlendMode: Int, Sendable, Hashable, CaseIterable {
     /// PDF's separable modes.
     case normal, multiply, screen, overlay, darken, lighten, colorDodge, colorBurn, softLight, hardLight
@@ -113,23 +113,18 @@ package enum BlendMode: Int, Sendable, Hashable, CaseIterable {
     package var name: String { "\(self)" }
 }
 
-/// The corners to round. The bits are UIKit's.
+/// The corners to round, as UIKit's bits.
 package struct Corners: OptionSet, Sendable, Hashable {
     /// The bits as written in a key.
     package let rawValue: UInt64
 
-    /// Creates a set of corners from UIKit's bits.
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// The corner at the origin.
     package static let topLeft = Corners(rawValue: 1)
-    /// The corner at the end of the first row.
     package static let topRight = Corners(rawValue: 2)
-    /// The corner at the start of the last row.
     package static let bottomLeft = Corners(rawValue: 4)
-    /// The corner at the end of the last row.
     package static let bottomRight = Corners(rawValue: 8)
-    /// Every corner; draws as the four together do, but its key is another.
+    /// Every corner; draws like all four together, but has another key.
     package static let all = Corners(rawValue: .max)
 
     static let names: [(name: String, corner: Corners)] = [

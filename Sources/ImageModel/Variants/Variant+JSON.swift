@@ -1,8 +1,8 @@
 extension Variant {
-    /// The most transformers of one variant.
+    /// Maximum transformers of a variant.
     public static let transformLimit = 16
 
-    /// The first 16 digits of the SHA-256 of its canonical JSON without the name: variants with one key and different
+    /// The first 16 digits of the SHA-256 of its canonical JSON without the name. Variants with one key and different
     /// recipes make different files.
     public var recipe: String {
         var fields = json
@@ -13,11 +13,11 @@ extension Variant {
         return String(SHA256Digest.hex(of: fields.canonicalText.utf8).prefix(16))
     }
 
-    /// Parses one variant's JSON.
+    /// Parses a variant's JSON.
     ///
     /// - Parameters:
     ///   - json: UTF-8 text.
-    ///   - path: the JSON path of the text, for errors; `$` by default.
+    ///   - path: its JSON path, for errors; `$` by default.
     /// - Throws: `VariantError` for unknown fields, wrong types, and values from which SDWebImage makes no image.
     public init(json: some Sequence<UInt8>, path: String = "$") throws(VariantError) {
         try self.init(try JSONValue.parse(Array(json)), path: path)
@@ -69,7 +69,7 @@ extension Variant {
         if let conflict = ssimConflict { throw fields.refusal("ssim", conflict) }
     }
 
-    /// Why the wanted similarity cannot be had; nil when it can.
+    /// Why the requested similarity is impossible; nil if it is possible.
     private var ssimConflict: String? {
         guard ssim != nil else { return nil }
         if let format, format.output?.defaultQuality == nil { return "is not a field of \(format.name)" }
@@ -95,13 +95,13 @@ extension Variant {
         return .object(fields.compactMapValues(\.self))
     }
 
-    /// One text for one variant: sorted fields, no spaces, defaults of transformers written out.
+    /// A unique text: sorted fields, no spaces, with the transformers' defaults.
     public var canonicalJSON: String { json.canonicalText }
 
-    /// Refuses a variant that contradicts itself: every frame in a format that holds one, or in a PNG with a palette or
-    /// in passes, which its frames would have to share.
+    /// Refuses a contradictory variant: every frame in a still format, or in a PNG with a palette or passes, which its
+    /// frames would have to share.
     ///
-    /// - Parameter path: the variant's JSON path, for errors; `$` by default.
+    /// - Parameter path: its JSON path, for errors; `$` by default.
     /// - Throws: `VariantError` with the JSON path.
     public func validateSupported(path: String = "$") throws(VariantError) {
         guard animation == .frames, let format else { return }

@@ -1,6 +1,6 @@
-/// One wanted output: how the image is decoded, transformed and written.
+/// One requested output: how the image is decoded, transformed and written.
 public struct Variant: Sendable, Hashable {
-    /// A box in pixels, as SDWebImage's context `imageThumbnailPixelSize`.
+    /// A box in pixels, as in SDWebImage's context `imageThumbnailPixelSize`.
     package struct Thumbnail: Sendable, Hashable {
         package let width, height: Double
         /// `true` by default.
@@ -13,18 +13,16 @@ public struct Variant: Sendable, Hashable {
             self.preserveAspectRatio = preserveAspectRatio
         }
 
-        /// SDWebImage's thumbnail suffix, `Thumbnail({800.000000,800.000000},1)`.
+        /// SDWebImage's thumbnail suffix, such as `Thumbnail({800.000000,800.000000},1)`.
         package var key: String { "Thumbnail({\(width.keyText),\(height.keyText)},\(preserveAspectRatio.keyText))" }
     }
 
-    /// Which frames of an animation a variant draws, transformers included.
+    /// Which frames of an animation a variant draws, including transformers.
     package enum Animation: String, Sendable, Hashable, CaseIterable {
-        /// The first one.
         case still
-        /// All of them.
         case frames
 
-        /// The text in the key.
+        /// In the key.
         fileprivate var key: String {
             switch self {
             case .still: "LarderFirstFrame"
@@ -35,44 +33,43 @@ public struct Variant: Sendable, Hashable {
 
     /// The name in reports, unique in its pipeline.
     public let name: String
-    /// The border that is cut off before anything else, under a key of its own; nil for none.
+    /// The border trimmed before anything else, with its own key; nil for none.
     package let trim: Trim?
     /// The size to decode to, before any transformer.
     package let thumbnail: Thumbnail?
-    /// The transformers in their order; empty for none.
+    /// In order; empty for none.
     package internal(set) var transforms: [Transform]
     /// The format to write; nil keeps the source's by SDWebImage's rules, unless `automatic` chooses one.
     public let format: ImageFormat?
-    /// The formats of which the smallest file is written, under a key of their own; nil by default.
+    /// Candidate formats, of which the smallest file is written, with their own key; nil by default.
     package let automatic: AutomaticFormat?
     /// 0…100; nil is the format's default.
     public let quality: Int?
-    /// The most bytes that the output may have: the quality is reduced until it fits.
+    /// Maximum bytes of the output: the quality is reduced until it fits.
     public let maxBytes: Int?
-    /// The structural similarity to the drawn pixels, 0.5…0.9999, that the lowest possible quality is to have, under a
-    /// key of its own; nil for none.
+    /// The target structural similarity to the drawn pixels, 0.5…0.9999, reached at the lowest possible quality, with
+    /// its own key; nil for none.
     public let ssim: Double?
-    /// A box in pixels into which the result is shrunk before it is encoded; SDWebImage's `encodeMaxPixelSize`.
+    /// A box in pixels into which the result is shrunk before encoding; SDWebImage's `encodeMaxPixelSize`.
     package let maxPixelSize: Thumbnail?
-    /// The colour under transparency where the format has none; nil is white.
+    /// The colour under transparency in a format without it; nil is white.
     package let background: Color?
-    /// Settings of the format's encoder, under a key of their own; nil for its usual ones.
+    /// Settings of the format's encoder, with their own key; nil for the defaults.
     package let encode: EncoderOptions?
-    /// Which frames of an animation are drawn, under a key of its own. By default nil: every frame is drawn for a
-    /// thumbnail without transformers; otherwise the animation is copied, or its first frame drawn.
+    /// Which frames of an animation are drawn, with its own key. Nil, the default, draws every frame for a thumbnail
+    /// without transformers; otherwise it copies the animation or draws its first frame.
     package internal(set) var animation: Animation?
-    /// Keeps the colours in the original's profile, which is embedded. By default `false`: they are converted to sRGB.
+    /// Keeps and embeds the original's colour profile. `false`, the default, converts to sRGB.
     public let keepICC: Bool
     /// Keeps EXIF's Copyright and Artist; `false` by default. No other metadata is kept.
     public let keepCopyright: Bool
-    /// One more transformer key, so that two variants that differ only in format have different keys.
+    /// Another transformer key, so that variants that differ only in format have different keys.
     public let keySuffix: String?
 
-    /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's, then
-    /// the parts of `trim`, of all transformers, of `animation`, `format`, `encode`, `ssim` and `keySuffix`, joined by
-    /// hyphens.
+    /// The texts inserted into the original's key by SDWebImage's suffix rule: the thumbnail's, then the parts of
+    /// `trim`, all transformers, `animation`, `format`, `encode`, `ssim` and `keySuffix`, joined by hyphens.
     ///
-    /// Empty where the variant has the original's key, which a pipeline refuses.
+    /// Empty if the variant has the original's key, which a pipeline refuses.
     public var keySuffixes: [String] {
         let transformers =
             [trim?.key].compactMap(\.self) + transforms.map(\.key)
@@ -83,12 +80,12 @@ public struct Variant: Sendable, Hashable {
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
     }
 
-    /// The text in the key for formats that SDWebImage does not write.
+    /// In the key, for formats that SDWebImage does not write.
     private var formatKey: String? {
         automatic?.key ?? (format?.output?.hasOwnKey == true ? format.map { "LarderFormat(\($0.name))" } : nil)
     }
 
-    /// The files of its watermarks.
+    /// The watermarks' files.
     package var watermarks: [String] {
         transforms.compactMap { if case .watermark(let watermark) = $0 { watermark.file } else { nil } }
     }
@@ -101,7 +98,7 @@ public struct Variant: Sendable, Hashable {
         return variant
     }
 
-    /// The same of the first frame, for SDWebImage's `encodeFirstFrameOnly`.
+    /// The same with the first frame, for SDWebImage's `encodeFirstFrameOnly`.
     package var thumbnailOfFirstFrame: Variant {
         var variant = self
         variant.transforms = []
@@ -109,11 +106,11 @@ public struct Variant: Sendable, Hashable {
     }
 }
 
-/// A border of one colour, which is cut off before an image is resized or transformed.
+/// A border of one colour, trimmed before an image is resized or transformed.
 package struct Trim: Sendable, Hashable {
-    /// The largest difference of a channel from the colour within the border, 0…254; 10 by default.
+    /// Maximum difference of a channel within the border, 0…254; 10 by default.
     package let threshold: Double
-    /// The border's colour; nil, the default, for the colour of the pixel at the top left.
+    /// The border's colour; nil, the default, uses the top left pixel's.
     package let color: Color?
 
     /// - Throws: `VariantError` with the JSON path.
@@ -124,15 +121,15 @@ package struct Trim: Sendable, Hashable {
         try fields.finish()
     }
 
-    /// The JSON that parses to it, with the threshold written out.
+    /// The JSON that parses to it, including the threshold.
     var json: JSONValue {
         let fields: [String: JSONValue?] = ["threshold": .number(threshold), "color": color.map { .string($0.text) }]
         return .object(fields.compactMapValues(\.self))
     }
 
-    /// The text in keys, `LarderTrim(10.000000,(null))`.
+    /// In keys: `LarderTrim(10.000000,(null))`.
     var key: String { "LarderTrim(\(threshold.keyText),\(color?.text ?? "(null)"))" }
 
-    /// `trim within 10.0 of #ffffffff`.
+    /// Such as `trim within 10.0 of #ffffffff`.
     package var text: String { "trim within \(threshold) of \(color?.text ?? "the first pixel")" }
 }

@@ -1,10 +1,10 @@
-/// The short form of a variant, `card=800x800:webp,q=75`, which means the same as its JSON.
+/// A variant's short form, `card=800x800:webp,q=75`, equivalent to its JSON.
 ///
 /// `NAME=WIDTHxHEIGHT[:FORMAT][,PART]...` with the parts `crop`, `fit`, `fill`, `blur=R`, `round=R`, `q=N` and
 /// `key=TEXT`. Without `crop`, `fit` and `fill` the size is a thumbnail's box; with one of them it is a resize, the
 /// first transformer. `blur` and `round` follow in their order.
 package struct VariantShorthand {
-    /// The grammar in the help of options.
+    /// The grammar in option help.
     package static let grammar = "NAME=WxH[:FORMAT][,crop|fit|fill][,blur=R][,round=R][,q=N][,key=TEXT]"
     package static let example = "card=800x800:webp,q=75"
 
@@ -17,7 +17,7 @@ package struct VariantShorthand {
     private var transforms: [JSONValue] = []
     private var fields: [String: JSONValue] = [:]
 
-    /// - Throws: what is wrong with which part.
+    /// - Throws: the error, naming the part.
     package static func variant(_ text: String) throws(VariantError) -> Variant {
         try Variant(try VariantShorthand(text).json, path: "$")
     }

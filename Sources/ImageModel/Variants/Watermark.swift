@@ -1,15 +1,15 @@
-/// An image that is drawn over another one.
+/// An image drawn over another one.
 package struct Watermark: Sendable, Hashable {
-    /// The name of a file in the directory of watermarks, without directories.
+    /// The file's name in the directory of watermarks, without directories.
     package let file: String
-    /// Where it lies: the same point of both images meets there. `bottomRight` by default.
+    /// The point of both images that coincides. `bottomRight` by default.
     package let position: Gravity
     /// 0…1; 1 by default.
     package let opacity: Double
-    /// Its width in fractions of the image's, 0.001…1; nil, the default, for its own size. It is shrunk to fit in any
-    /// case.
+    /// Its width as a fraction of the image's, 0.001…1; nil, the default, keeps its own size. It is always shrunk to
+    /// fit.
     package let scale: Double?
-    /// The distance from the edges in points, at least 0; 0 by default.
+    /// Distance from the edges in points, at least 0; 0 by default.
     package let margin: Double
 
     /// - Throws: `VariantError` with the JSON path.
@@ -35,7 +35,7 @@ package struct Watermark: Sendable, Hashable {
         return byte < 128 && (character.isLetter || character.isNumber || ".-_".contains(character))
     }
 
-    /// The fields of its JSON, defaults included.
+    /// The fields of its JSON, including defaults.
     var fields: [String: JSONValue?] {
         [
             "file": .string(file), "position": position.json, "opacity": .number(opacity),
@@ -43,7 +43,7 @@ package struct Watermark: Sendable, Hashable {
         ]
     }
 
-    /// The text in keys.
+    /// In keys.
     var keyText: String {
         "\(file),\(position.keyText),\(opacity.keyText),\(scale?.keyText ?? "(null)"),\(margin.keyText)"
     }
