@@ -1,6 +1,6 @@
 package import Terminal
 
-/// The options and operands of a command, completed by environment variables.
+/// A command's options and operands, completed by environment variables.
 package struct Arguments: Sendable {
     private let flags: Set<String>
     private let values: [String: [[UInt8]]]
@@ -8,13 +8,13 @@ package struct Arguments: Sendable {
     private let options: [Option]
     /// Bytes, because a URL need not be UTF-8.
     package let operandBytes: [[UInt8]]
-    /// Its settings are used where an option and its variable are missing.
+    /// Used if an option and its variable are missing.
     package var file: ConfigurationFile?
 
-    /// - Throws: wrong usage for an unknown option, and for a missing or empty value.
+    /// - Throws: wrong usage for an unknown option, and a missing or empty value.
     package init(_ words: [[UInt8]], options: [Option], environment: [String: String]) throws(CommandError) {
         let result = try OptionParser(options: options).parse(words)
-        // From an unset variable of a script: an empty path would mean the current directory.
+        // From a script's unset variable: an empty path would mean the current directory.
         for option in options where result.values[option.name, default: []].contains(where: \.isEmpty) {
             throw .usage("--\(option.name): the value is empty")
         }
@@ -25,14 +25,14 @@ package struct Arguments: Sendable {
         self.environment = environment
     }
 
-    /// An environment variable, else the setting of the configuration file in its place; nil when unset or empty.
+    /// An environment variable, else its setting in the configuration file; nil if unset or empty.
     package func variable(_ name: String) -> String? {
         if let value = environment[name], !value.isEmpty { return value }
         return file?.values[name]?.text
     }
 
-    /// How errors name an option: `--slots`, its variable for a value of the environment, or
-    /// `larder.toml:12: limits.slots` for one of a file.
+    /// An option's name in errors: `--slots`, its variable for an environment value, or `larder.toml:12: limits.slots`
+    /// for a file's.
     package func label(_ name: String) -> String {
         guard !isGiven(name), let option = options.first(where: { $0.name == name }) else { return "--\(name)" }
         guard environment[option.variable] ?? "" == "" else { return option.variable }
@@ -56,13 +56,12 @@ package struct Arguments: Sendable {
         return Self.isTrue(variable(option.variable))
     }
 
-    /// Whether the command has an option.
     package func has(_ name: String) -> Bool { options.contains { $0.name == name } }
 
-    /// Whether an option is given on the command line, not by its variable.
+    /// Whether an option is given on the command line, ignoring its variable.
     package func isGiven(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
 
-    /// The options of the command line, in the order of the help; a value that is not UTF-8 is repaired. Flags have nil.
+    /// The given options in help order; repairs a value that is not UTF-8. Flags have nil.
     package var given: [(name: String, value: String?)] {
         options.flatMap { option -> [(name: String, value: String?)] in
             if flags.contains(option.name) { return [(option.name, nil)] }
@@ -86,7 +85,7 @@ package struct Arguments: Sendable {
 
     /// The operands of `command`.
     ///
-    /// - Throws: wrong usage, naming `placeholder`, when there is none.
+    /// - Throws: wrong usage, naming `placeholder`, if there are none.
     package func operands(
         _ placeholder: String, of command: String, acceptingEmpty: Bool = false
     ) throws(CommandError) -> [String] {
@@ -97,7 +96,7 @@ package struct Arguments: Sendable {
 
     /// The only operand of `command`.
     ///
-    /// - Throws: wrong usage, naming `placeholder`, when there is none, an empty one, or more than one.
+    /// - Throws: wrong usage, naming `placeholder`, for no operand, an empty one, or several.
     package func operand(_ placeholder: String, of command: String) throws(CommandError) -> String {
         let operands = try operands(acceptingEmpty: true)
         guard operands.count == 1, !operands[0].isEmpty else {
@@ -106,7 +105,7 @@ package struct Arguments: Sendable {
         return operands[0]
     }
 
-    /// The value of an option, by option or variable.
+    /// An option's value, by option or variable.
     package func value(_ name: String) throws(CommandError) -> String? {
         if let bytes = values[name]?.last { return try text(bytes, of: "--\(name)") }
         return options.first { $0.name == name }.flatMap { variable($0.variable) }
@@ -123,7 +122,7 @@ package struct Arguments: Sendable {
         return output
     }
 
-    /// The value of an option that must be one of `words`.
+    /// An option's value, which must be one of `words`.
     package func choice(_ name: String, of words: [String]) throws(CommandError) -> String? {
         guard let value = try value(name) else { return nil }
         guard words.contains(value) else {
@@ -132,8 +131,8 @@ package struct Arguments: Sendable {
         return value
     }
 
-    /// All values of a repeatable option. A variable has several values separated by commas, or one value when values
-    /// may contain commas.
+    /// All values of a repeatable option. A variable has comma-separated values, or a single value if values may
+    /// contain commas.
     package func list(_ name: String) throws(CommandError) -> [String] {
         if let given = values[name] {
             return try given.map { (bytes) throws(CommandError) in try text(bytes, of: "--\(name)") }
@@ -144,7 +143,6 @@ package struct Arguments: Sendable {
         return option.kind.hasCommas ? [line] : line.split(separator: ",").map(String.init)
     }
 
-    /// A whole number within `range`.
     package func number(_ name: String, in range: ClosedRange<Int>) throws(CommandError) -> Int? {
         guard let text = try value(name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
@@ -164,7 +162,7 @@ package struct Arguments: Sendable {
         return duration
     }
 
-    /// A duration within `range`, which the error names as `text`.
+    /// A duration within `range`, called `text` in the error.
     package func duration(
         _ name: String, in range: ClosedRange<Duration>, _ text: String
     ) throws(CommandError) -> Duration? {
@@ -175,7 +173,7 @@ package struct Arguments: Sendable {
         return duration
     }
 
-    /// A count of bytes: a whole number, optionally with `KiB`, `MiB` or `GiB`.
+    /// Bytes: a whole number, optionally with `KiB`, `MiB` or `GiB`.
     package func bytes(_ name: String) throws(CommandError) -> Int? {
         guard let text = try value(name) else { return nil }
         guard let bytes = ByteCount(spelling: text)?.bytes else {

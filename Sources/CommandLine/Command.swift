@@ -1,14 +1,14 @@
 package import Terminal
 
-/// One option of a command, used by the parser and by the help.
+/// A command's option, for the parser and the help.
 package struct Option: Sendable {
     package enum Kind: Sendable, Equatable {
         case flag
-        /// One value with this placeholder in the help; the last one given counts.
+        /// One value with this help placeholder; the last one counts.
         case value(String)
-        /// Any number of values, in order; in the variable they are separated by commas.
+        /// Any number of values, in order; comma-separated in the variable.
         case values(String)
-        /// Any number of values that may contain commas, in order; the variable is one value.
+        /// Any number of values that may contain commas, in order; the variable is a single value.
         case texts(String)
 
         package var hasCommas: Bool { if case .texts = self { true } else { false } }
@@ -37,7 +37,7 @@ package struct Option: Sendable {
         }
     }
 
-    /// The placeholder of the value, `FILE`; nil for a flag.
+    /// The value's placeholder, such as `FILE`; nil for a flag.
     package var placeholder: String? {
         switch kind {
         case .flag: nil
@@ -45,15 +45,14 @@ package struct Option: Sendable {
         }
     }
 
-    /// The environment variable of the option.
     package var variable: String { "LARDER_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
 }
 
-/// One command of a program, used by the parser, the help and the man pages.
+/// A program's command, for the parser, the help and the man pages.
 package struct Command: Sendable {
-    /// `["db", "start"]`.
+    /// Such as `["db", "start"]`.
     package let words: [String]
-    /// Other words for the command, `cache ls`, each with the option that they imply; empty for none.
+    /// Alternative words, such as `cache ls`, each with the option that they imply; empty for none.
     package let also: KeyValuePairs<String, String>
     /// The operands in the usage line; empty for none.
     package let operands: String
@@ -61,7 +60,7 @@ package struct Command: Sendable {
     package let summary: String
     package let discussion: String
     package let examples: [String]
-    /// The options besides the common ones.
+    /// The options in addition to the common ones.
     package let options: [Option]
     package let run: @Sendable (Arguments) async throws -> ExitCode
 
@@ -82,7 +81,7 @@ package struct Command: Sendable {
 
     package var name: String { words.joined(separator: " ") }
 
-    /// The words of the command and its other words, each with the options that they imply.
+    /// The command's words and its alternatives, each with the implied options.
     package var spellings: [(words: [String], implied: [String])] {
         [(words, [])] + also.map { ($0.key.split(separator: " ").map(String.init), $0.value.isEmpty ? [] : [$0.value]) }
     }

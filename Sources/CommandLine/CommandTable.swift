@@ -1,31 +1,30 @@
 package import Terminal
 
-/// A program: its commands, grouped and ordered as the help lists them, and what they have in common.
+/// A program: its commands in help order and groups, and their shared properties.
 package struct CommandTable: Sendable {
-    /// Commands under a title of the help.
+    /// Commands under a help title.
     package typealias Group = (title: String, commands: [Command])
 
-    /// The name by which a user starts the program.
+    /// The name with which a user starts the program.
     package let program: String
     package let version: String
-    /// What the program does, after its name in the help.
+    /// The program's purpose, after its name in the help.
     package let summary: String
-    /// The description in the program's man page: a short one, and a sentence.
+    /// For the man page: a short description and a sentence.
     package let description: (short: String, long: String)
     package let groups: [Group]
     package let all: [Command]
-    /// The names of the commands in the first help; empty when it shows all.
+    /// The commands in the short help; empty if it shows all.
     package let usualCommands: [String]
-    /// The options that users need most, in this order of need.
+    /// The most needed options, in this order.
     package let usualOptions: [String]
-    /// Options that the help shows under a title of their own.
+    /// Options with their own help title.
     package let subjects: [OptionGroup]
-    /// The settings of the configuration files.
     package let settings: SettingTable
     /// The variables that are settings.
     package let variables: Set<String>
 
-    /// - Parameter variables: those that are settings besides the variables of options.
+    /// - Parameter variables: settings in addition to the options' variables.
     package init(
         program: String, version: String, summary: String, description: (short: String, long: String),
         groups: [Group], usualCommands: [String] = [], usualOptions: [String] = [], subjects: [OptionGroup] = [],
@@ -55,9 +54,9 @@ package struct CommandTable: Sendable {
         Option("help-all", "show this help with all options"),
     ]
 
-    /// The command that `words` begin with, and the words after it. `--json` may precede the command.
+    /// The command at the beginning of `words`, and the remaining words. `--json` may precede the command.
     ///
-    /// - Throws: wrong usage, naming the word that is not a command.
+    /// - Throws: wrong usage, naming the unknown word.
     package func find(_ words: [[UInt8]]) throws(CommandError) -> (Command, [[UInt8]]) {
         let leading = words.prefix { $0 == Array("--json".utf8) }
         let words = words.dropFirst(leading.count)
@@ -78,31 +77,31 @@ package struct CommandTable: Sendable {
         throw .usage("\(unknown(text.first ?? "")); '\(program) help' lists the commands")
     }
 
-    /// The command that `text` begins with, and how it is spelled there; nil without one.
+    /// The command at the beginning of `text`, and its spelling there; nil for none.
     package func command(spelled text: [String]) -> (Command, (words: [String], implied: [String]))? {
         all.flatMap { command in command.spellings.map { (command, $0) } }
             .filter { text.starts(with: $0.1.words) }.max { $0.1.words.count < $1.1.words.count }
     }
 
-    /// The error message for a word that is not a command.
+    /// The error message for an unknown command.
     package func unknown(_ word: String) -> String {
         "'\(word)' is not a command" + NearestWord.question(word, among: all.map { $0.words[0] } + ["help", "version"])
     }
 }
 
-/// Options of a command under a title of its help: the usual ones first, the others by what they set.
+/// Options under a title of a command's help: the usual ones first, the others by subject.
 package struct OptionGroup {
     package let title: String
     package let options: [Option]
 
     package init(title: String, options: [Option]) { (self.title, self.options) = (title, options) }
 
-    /// A command with at most so many options shows all of them.
+    /// A command with at most this many options shows all.
     private static let fewest = 11
-    /// How many of the usual options the short help shows.
+    /// Usual options shown in the short help.
     private static let shown = 10
 
-    /// The groups of a command; the first is what the short help shows.
+    /// A command's groups; the short help shows the first.
     package static func groups(of command: Command, in table: CommandTable) -> [OptionGroup] {
         let common = CommandTable.commonOptions
         guard command.options.count > fewest else {

@@ -1,8 +1,7 @@
-/// Completion of commands, options and names of batches for shells, made from the table of commands.
+/// Shell completion of commands, options and batch names, made from the command table.
 package enum CompletionScript: String, CaseIterable {
     case bash, zsh, fish
 
-    /// The script for the commands of a program.
     package func text(of table: CommandTable) -> String {
         let words = CompletionWords(table)
         return switch self {
@@ -13,10 +12,10 @@ package enum CompletionScript: String, CaseIterable {
     }
 }
 
-/// The words of a program's command lines, in the languages of the shells.
+/// A program's command words, in the shells' languages.
 private struct CompletionWords {
-    /// Prints the names of batches, each once: a name has many runs. `status` creates nothing; without a database there
-    /// are none.
+    /// Prints each batch name once, as a name has many runs. `status` creates nothing; without a database there are
+    /// none.
     private static let batches =
         #"larder status --json 2>/dev/null | sed -n 's/.*"batch":"\([^"\\]*\)".*/\1/p' | sort -u"#
 
@@ -54,7 +53,7 @@ private struct CompletionWords {
         return text
     }
 
-    /// Finds the command among the words before the one to complete; `families` have a second word.
+    /// Finds the command before the word to complete; `families` have a second word.
     private static let search = """
             case $word in
             -*) ;;
@@ -159,7 +158,7 @@ private struct CompletionWords {
 }
 
 extension [String] {
-    /// The words without repetitions, in their order.
+    /// Without repetitions, in order.
     fileprivate var unique: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }

@@ -12,14 +12,14 @@ extension Console {
         if arguments.flag("json") { try json(object) } else { line(text()) }
     }
 
-    /// Prints the result of a command that wrote `output`: on standard error when that is standard output.
+    /// Prints the result of a command that wrote `output`: to standard error if `output` is standard output.
     package static func show(
         _ object: JSONObject, _ arguments: Arguments, output: String?, _ text: @autoclosure () -> String
     ) throws {
         if output == OutputFile.standard { note(text()) } else { try show(object, arguments, text()) }
     }
 
-    /// Prints the error of a command that continued after it, if there is one.
+    /// Prints the error after which a command continued, if any.
     package static func report(_ error: (any Error)?, _ arguments: Arguments) -> ExitCode {
         guard let error else { return .done }
         report(CommandError(error), asJSON: arguments.flag("json"))
@@ -27,7 +27,7 @@ extension Console {
     }
 }
 
-/// The option `--quiet`, for commands whose output is mailed: nothing is printed when all is well.
+/// The option `--quiet`, for commands whose output is mailed: prints nothing if all is well.
 package enum Quiet {
     package static let name = "quiet"
     package static let work = option("no log, and no result when no job failed and nothing is left")
@@ -38,13 +38,13 @@ package enum Quiet {
     private static func option(_ help: String) -> Option { Option(name, short: "q", help) }
 }
 
-/// The question before a command deletes what cannot be had back without work.
+/// Asks before a command deletes data that is expensive to restore.
 package enum Confirmation {
     package static let option = Option("yes", "do not ask; required where standard input is no terminal")
 
-    /// Returns after `y` or `yes` on the terminal, or at once with `--yes`.
+    /// Returns after `y` or `yes` on the terminal, or immediately with `--yes`.
     ///
-    /// - Parameter what: what is going to happen, such as `delete every image of /srv/cache`.
+    /// - Parameter what: the action, such as `delete every image of /srv/cache`.
     /// - Throws: wrong usage without a terminal and `--yes`; an error for another answer.
     package static func ask(_ what: String, _ arguments: Arguments, of command: String) throws(CommandError) {
         if arguments.flag(option.name) { return }

@@ -1,6 +1,6 @@
 package import Terminal
 
-/// The help of the program or of commands, made from the table that the option parser also reads.
+/// The help of the program or a command, made from the option parser's table.
 package struct HelpPage {
     private enum Topic {
         case version, overview
@@ -11,9 +11,9 @@ package struct HelpPage {
     private let table: CommandTable
     private var showsAll = false
 
-    /// The page of a program for `help ...`, `--help` or `--version`; nil when the words have none of them.
+    /// The page for `help ...`, `--help` or `--version`; nil for other words.
     ///
-    /// - Throws: wrong usage for help on an unknown command.
+    /// - Throws: wrong usage for an unknown command.
     package init?(for words: [String], of table: CommandTable) throws(CommandError) {
         self.table = table
         let leading = words.prefix { $0 != "--" }.filter { $0 != "--json" }
@@ -43,7 +43,7 @@ package struct HelpPage {
         }
     }
 
-    /// The page as text, or a line of JSON per command.
+    /// The page as text, or one JSON line per command.
     package func text(json: Bool, width: Int = PageWidth.current) throws -> String {
         switch topic {
         case .version where json: try JSONLine.text(["name": table.program, "version": table.version]) + "\n"
@@ -101,7 +101,7 @@ extension Command {
         "\(program) \(name)" + (options.isEmpty ? "" : " [OPTION]...") + (operands.isEmpty ? "" : " \(operands)")
     }
 
-    /// - Parameter all: shows more than the usual options of a command that has many.
+    /// - Parameter all: shows all options of a command that has many.
     fileprivate func page(of table: CommandTable, all: Bool, width: Int) -> String {
         var text = "usage: \(usage(of: table.program))\n\n" + WrappedText.paragraphs("\(summary).", width: width) + "\n"
         if !discussion.isEmpty { text += "\n" + WrappedText.paragraphs(discussion, width: width) + "\n" }
@@ -125,7 +125,7 @@ extension Command {
         return text
     }
 
-    /// The help as `help --json` prints it. `value` is null for a flag, `variable` for an option that has none.
+    /// For `help --json`. `value` is null for a flag, `variable` for an option without one.
     fileprivate func help(of program: String) -> JSONObject {
         let options = (options + CommandTable.commonOptions).map { option -> JSONObject in
             [
@@ -143,7 +143,7 @@ extension Command {
 }
 
 extension Option {
-    /// Explanations of placeholders that many options have.
+    /// Explanations of common placeholders.
     fileprivate static let notes = [
         (
             placeholder: "DURATION",
@@ -152,7 +152,7 @@ extension Option {
         (placeholder: "SIZE", text: "bytes, or a whole number with KiB, MiB or GiB, such as 800000 or 32MiB"),
     ]
 
-    /// `-o, --output FILE`.
+    /// Such as `-o, --output FILE`.
     fileprivate var usage: String {
         let value = placeholder.map { " \($0)" } ?? ""
         let long = "--\(name)\(value)\(isRepeatable ? "..." : "")"

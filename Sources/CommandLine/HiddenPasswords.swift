@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// Hides the passwords in the arguments of this process, which `ps` shows to every user of the machine.
+/// Hides the passwords in this process's arguments, which `ps` shows to every user.
 enum HiddenPasswords {
-    /// Overwrites them with stars. Call it after the arguments were read.
+    /// Overwrites them with stars. Call it after reading the arguments.
     static func hide() {
-        // The 48th and 49th field are the first address of the arguments and the one after their last; the second, the
-        // program's name in parentheses, may contain spaces.
+        // Fields 48 and 49 are the start and end address of the arguments; field 2, the program's name in parentheses,
+        // may contain spaces.
         guard let status = try? Data(contentsOf: URL(filePath: "/proc/self/stat")),
             let end = status.lastIndex(of: UInt8(ascii: ")"))
         else { return }
@@ -20,8 +20,7 @@ enum HiddenPasswords {
         }
     }
 
-    /// Where the passwords are in words that each end with a zero byte: in the user part of a URL, and after
-    /// `password=`.
+    /// The passwords in words that each end with a zero byte: in a URL's user part, and after `password=`.
     static func ranges(in words: [UInt8]) -> [Range<Int>] {
         words.split(separator: 0).flatMap { word in [userPassword(in: word), value(in: word)].compactMap(\.self) }
     }
@@ -36,7 +35,7 @@ enum HiddenPasswords {
         return colon + 1..<at
     }
 
-    /// As in `host=db password='a b'`, or in the query of a URL.
+    /// As in `host=db password='a b'`, or in a URL's query.
     private static func value(in word: ArraySlice<UInt8>) -> Range<Int>? {
         guard let name = word.firstRange(of: Array("password=".utf8)) else { return nil }
         let rest = word[name.upperBound...]

@@ -4,7 +4,7 @@ import Glibc
 
 /// The machine and the limits of this process.
 package enum Machine {
-    /// Cores that this process may use, at least 1.
+    /// Available cores, at least 1.
     package static var cores: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
     package static var host: String { ProcessInfo.processInfo.hostName }
@@ -15,7 +15,7 @@ package enum Machine {
         return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
     }
 
-    /// Raises the soft limit of open files to the hard one: a slot needs a connection, a body and its variants.
+    /// Raises the soft limit of open files to the hard limit: a slot needs a connection, a body and its variants.
     package static func allowOpenFiles() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -23,8 +23,8 @@ package enum Machine {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Lets all threads and child processes have the niceness that this process was started with. Dispatch sets
-    /// its threads to 0, and a process of root may raise its priority. Call it before the first thread.
+    /// Keeps the process's initial niceness for all threads and child processes. Dispatch sets its threads to 0, and a
+    /// root process may raise its priority. Call it before the first thread.
     package static func keepNiceness() {
         guard getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) > 0 else { return }
         _ = larder_keep_priority()

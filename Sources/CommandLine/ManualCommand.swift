@@ -1,9 +1,9 @@
 import Terminal
 
 extension Command {
-    /// The command `manual` of a program.
+    /// The command `manual`.
     ///
-    /// - Parameter table: the program; read when the command runs.
+    /// - Parameter table: the program's commands; read when the command runs.
     package static func manual(of program: String, _ table: @escaping @Sendable () -> CommandTable) -> Command {
         Command(
             words: ["manual"], also: ["completion": "--completion"], operands: "DIR | --completion SHELL",

@@ -1,15 +1,15 @@
 import Terminal
 
-/// Man pages in mdoc, made from the table that the option parser also reads.
+/// Man pages in mdoc, made from the option parser's table.
 package struct ManualPage {
-    /// `larder-cache-list`, of section 1.
+    /// Such as `larder-cache-list`, of section 1.
     package let name: String
     package let text: String
 
-    /// The day of the last change to what the pages say in addition to the table.
+    /// The last change of the text that does not come from the table.
     private static let date = "November 24, 2026"
 
-    /// The page of a program and the pages of its commands.
+    /// The pages of a program and its commands.
     package static func all(of table: CommandTable) -> [ManualPage] {
         [overview(of: table)] + table.all.map { page(of: $0, in: table) }
     }
@@ -73,7 +73,7 @@ package struct ManualPage {
         ".Bd -literal -offset indent\n" + lines.map { line($0) + "\n" }.joined() + ".Ed\n"
     }
 
-    /// Lines of text, a new one for each sentence.
+    /// Lines of text, one per sentence.
     private static func text(_ text: String) -> String {
         text.replacing(/([.?!:]\)?) (?=[A-Z'])/) { "\($0.1)\n" }.split(separator: "\n").flatMap {
             WrappedText.lines(String($0), width: 76)

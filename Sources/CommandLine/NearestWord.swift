@@ -2,7 +2,7 @@ import Terminal
 
 /// The known word that a misspelt one most likely means.
 package enum NearestWord {
-    /// The word of the least distance, the first of several; nil when more than a third of the letters differ.
+    /// The first nearest word; nil if more than a third of the letters differ.
     package static func to(_ word: String, among words: [String]) -> String? {
         guard word.utf8.count <= 100 else { return nil }
         var best: (word: String, distance: Int)?
@@ -14,14 +14,14 @@ package enum NearestWord {
         return best?.word
     }
 
-    /// A question to add to an error; empty without a word that is near.
+    /// A question to append to an error; empty without a near word.
     ///
-    /// - Parameter prefix: what the words have before them in the question, such as `--`.
+    /// - Parameter prefix: of the words in the question, such as `--`.
     package static func question(_ word: String, among words: [String], prefix: String = "") -> String {
         to(word, among: words).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
     }
 
-    /// The least number of insertions, deletions, replacements and swaps of neighbours that make `b` of `a`.
+    /// The minimum insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
     package static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
         var before: [Int] = []
         var last = Array(0...b.count)
@@ -38,11 +38,11 @@ package enum NearestWord {
     }
 }
 
-/// Variables of the environment that resemble a setting and are none.
+/// Environment variables that resemble a setting but are none.
 package enum MisspeltVariables {
     private static let prefix = "LARDER_"
 
-    /// A line about each, by name. Variables that resemble no setting belong to other programs and are left out.
+    /// One line each, by name. Ignores variables that resemble no setting and belong to other programs.
     package static func notes(_ environment: [String: String], of table: CommandTable) -> [String] {
         let known = table.variables.map { String($0.dropFirst(prefix.count)) }
         return environment.keys.filter { $0.hasPrefix(prefix) && !table.variables.contains($0) }.sorted()

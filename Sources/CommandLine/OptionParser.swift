@@ -2,10 +2,10 @@ private import CGLib
 private import Glibc
 package import Terminal
 
-/// Reads the words of a command with GLib's GOption.
+/// Parses a command's words with GLib's GOption.
 ///
-/// All values have GOption's FILENAME type, which keeps bytes as they are. The STRING type refuses non-ASCII bytes
-/// without a locale, and none is set so that numbers keep their C format.
+/// All values have GOption's type FILENAME, which keeps bytes unchanged. STRING refuses non-ASCII bytes without a
+/// locale, and none is set so that numbers keep their C format.
 package struct OptionParser {
     package let options: [Option]
 
@@ -33,7 +33,7 @@ package struct OptionParser {
         return table.result()
     }
 
-    /// Refuses unknown options, for which GOption suggests none, and `--flag=no`, which GOption reads as `--flag`.
+    /// Refuses unknown options, since GOption suggests no name, and `--flag=no`, which GOption reads as `--flag`.
     private func refuseUnknown(_ words: [[UInt8]]) throws(CommandError) {
         var rest = words.map { String(decoding: $0, as: UTF8.self) }[...]
         while let word = rest.popFirst(), word != "--" {
@@ -81,7 +81,7 @@ private struct GOptionContextOwner: ~Copyable {
     deinit { g_option_context_free(pointer) }
 }
 
-/// The memory that GOption reads names from and writes values to.
+/// The memory from which GOption reads names and to which it writes values.
 private final class EntryTable {
     private typealias Values = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     private let options: [Option]
@@ -112,7 +112,7 @@ private final class EntryTable {
             }
             (entries + index).initialize(to: entry)
         }
-        // G_OPTION_REMAINING, the entry of the operands, is the empty name.
+        // G_OPTION_REMAINING, the entry for operands, is the empty name.
         names.append(g_strdup(""))
         var rest = GOptionEntry()
         rest.long_name = UnsafePointer(names[options.count])

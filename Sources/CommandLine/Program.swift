@@ -2,16 +2,16 @@ import FoundationEssentials
 import Glibc
 package import Terminal
 
-/// Finds and runs the commands of a program; an error becomes one line and an exit code.
+/// Finds and runs a program's commands; an error becomes one line and an exit code.
 package struct Program: Sendable {
     package let table: CommandTable
-    /// The command that prints what is wrong with the settings itself.
+    /// The command that reports faulty settings itself.
     package let settingsCommand: [String]
-    /// Called with a command and its words before they are parsed.
+    /// Called with a command and its words before parsing.
     package let willParse: @Sendable (Command, [String], [String: String]) -> Void
     /// Called with a command and its arguments before it runs.
     package let willRun: @Sendable (Command, Arguments) -> Void
-    /// What to do about the error of a command; nil when there is nothing to say.
+    /// The remedy for a command's error; nil for none.
     package let remedy: @Sendable (any Error, Command, Arguments) async -> String?
 
     package init(
@@ -27,7 +27,7 @@ package struct Program: Sendable {
         self.remedy = remedy
     }
 
-    /// Runs the command of the process's arguments and ends the process.
+    /// Runs the command in the process's arguments and ends the process.
     package func main() async -> Never {
         StandardDescriptors.hold()
         Machine.keepNiceness()
@@ -45,9 +45,9 @@ package struct Program: Sendable {
         exit(code.rawValue)
     }
 
-    /// Runs the command of `words` and prints the error that ends it.
+    /// Runs the command in `words` and prints its error.
     package func run(_ words: [[UInt8]], environment: [String: String]) async -> ExitCode {
-        // Read before parsing, for the errors of the parser.
+        // Read before parsing, for the parser's errors.
         let isVerbose = Self.isVerbose(words.map { String(decoding: $0, as: UTF8.self) }, environment)
         Console.showsCodes = isVerbose
         do throws(CommandError) {
@@ -59,9 +59,9 @@ package struct Program: Sendable {
         }
     }
 
-    /// Runs the command of `words`.
+    /// Runs the command in `words`.
     ///
-    /// - Throws: the error that ends it, which is not printed.
+    /// - Throws: its error, unprinted.
     package func perform(_ words: [[UInt8]], environment: [String: String]) async throws(CommandError) -> ExitCode {
         let text = words.map { String(decoding: $0, as: UTF8.self) }
         if let page = try HelpPage(for: text, of: table) {
@@ -86,7 +86,7 @@ package struct Program: Sendable {
         }
     }
 
-    /// Whether `--json` is among the words; read before parsing, because errors of the parser are JSON, too.
+    /// Whether the words contain `--json`; read before parsing, because the parser's errors are JSON too.
     private static func wantsJSON(_ words: [String], _ environment: [String: String]) -> Bool {
         words.prefix { $0 != "--" }.contains("--json") || Arguments.isSet("LARDER_JSON", in: environment)
     }
@@ -96,9 +96,9 @@ package struct Program: Sendable {
             || Arguments.isSet("LARDER_VERBOSE", in: environment)
     }
 
-    /// The words of the process's command line as bytes; Swift's list of arguments replaces invalid UTF-8.
+    /// The command line's words as bytes; Swift's argument list replaces invalid UTF-8.
     package static var words: [[UInt8]] {
-        // Swift finds no argument when a preloaded library has changed the environment, as libfaketime does.
+        // Swift finds no argument if a preloaded library has changed the environment, as libfaketime does.
         guard Swift.CommandLine.argc > 0 else {
             let line = (try? Data(contentsOf: URL(filePath: "/proc/self/cmdline"))) ?? Data()
             // Each word ends with a zero byte.
@@ -133,11 +133,10 @@ package struct Program: Sendable {
     }
 }
 
-/// The descriptors 0, 1 and 2 of a program that was started without them.
+/// Descriptors 0, 1 and 2 of a program started without them.
 package enum StandardDescriptors {
-    /// Opens a device for each one that is closed, so that no other file gets its number: results would be written into
-    /// it. Reading and writing fail as before, because the device is open for the other direction. Call it before any
-    /// file is opened.
+    /// Opens a device for each closed one, so that results are not written into another file with its number. Reading
+    /// and writing still fail, because the device is open for the other direction. Call it before opening any file.
     package static func hold() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
             // Gets the lowest free number, which is this one.

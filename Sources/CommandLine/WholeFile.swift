@@ -1,14 +1,13 @@
 import Glibc
 package import Terminal
 
-/// Reads small files.
 package enum WholeFile {
     /// Larger than any pipeline or list of credentials.
     private static let limit = 1 << 20
 
     /// The bytes of `path`; `-` is standard input.
     ///
-    /// - Throws: a `CommandError` when the file cannot be read or is larger than 1 MiB.
+    /// - Throws: a `CommandError` if the file is unreadable or larger than 1 MiB.
     package static func bytes(_ path: String) throws(CommandError) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file("read", path) }

@@ -6,6 +6,7 @@ import JobQueue
 package import Terminal
 import Transcoder
 
+/// How the errors of all modules end a command: code, message, exit code and remedy.
 extension VariantError: EndsCommand {
     package var commandError: CommandError { .larder(.invalidJSON, "\(self)", exit: .wrongUsage) }
 }

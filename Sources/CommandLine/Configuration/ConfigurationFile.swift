@@ -1,30 +1,29 @@
 import Glibc
 package import Terminal
 
-/// The settings of the configuration files, which variables and options precede.
+/// Settings from configuration files; variables and options take precedence.
 package struct ConfigurationFile: Sendable {
     package struct Value: Sendable, Equatable {
         package let text: String
         package let file: String
         /// `FILE:LINE`.
         package let place: String
-        /// The name of the setting.
         package let setting: String
     }
 
-    /// The files that were read; a later one precedes.
+    /// The files read; later ones take precedence.
     package private(set) var files: [String] = []
-    /// By the variable of the setting.
+    /// By the setting's variable.
     package private(set) var values: [String: Value] = [:]
-    /// The tables of the files, which are not settings.
+    /// The files' tables other than settings.
     package private(set) var tables: any ConfigurationTables
     /// Errors, one line each, with file and line.
     package private(set) var problems: [String] = []
     private let settings: SettingTable
 
-    /// Reads the file of `--config` or LARDER_CONFIG, else the standard files, as far as they exist.
+    /// Reads the file of `--config` or LARDER_CONFIG, else the existing standard files.
     ///
-    /// - Throws: a file that cannot be read or is not TOML.
+    /// - Throws: an unreadable file, or one that is not TOML.
     package init(_ arguments: Arguments, of settings: SettingTable) throws(CommandError) {
         self.init(of: settings)
         let given = try arguments.value("config").map { [$0] }
@@ -43,7 +42,7 @@ package struct ConfigurationFile: Sendable {
         tables = settings.tables.init()
     }
 
-    /// - Throws: the first problem, with the count of the others.
+    /// - Throws: the first problem, with the number of the others.
     package func check() throws(CommandError) {
         guard let first = problems.first else { return }
         let rest =
@@ -73,7 +72,7 @@ package struct ConfigurationFile: Sendable {
     ) throws(CommandError) {
         let section = entry.path[0]
         guard settings.sections.contains(section), entry.value == .table || entry.path.count > 1 else {
-            // The values of an unknown section follow its name.
+            // An unknown section's values follow its name.
             if entry.path.count > 1 { return }
             throw .usage(
                 "[\(section)] is not a section"
@@ -98,7 +97,7 @@ package struct ConfigurationFile: Sendable {
     private mutating func add(
         _ text: String, _ setting: SettingTable.Setting, _ place: String
     ) throws(CommandError) {
-        // The elements of an array follow each other; a value of an earlier file is replaced.
+        // An array's elements are consecutive; a value from an earlier file is replaced.
         let before = values[setting.variable].flatMap { $0.file == files.last ? $0.text : nil }
         guard before == nil || setting.option.isRepeatable else {
             throw .usage("\(setting.name) must be one value, not a list")

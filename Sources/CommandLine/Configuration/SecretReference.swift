@@ -1,13 +1,13 @@
 package import Terminal
 
-/// A secret that a configuration file names and does not contain: `{ file = "PATH" }` or `{ env = "NAME" }`.
+/// A secret that a configuration file refers to: `{ file = "PATH" }` or `{ env = "NAME" }`.
 package struct SecretReference {
     package let file: String
     package let environment: [String: String]
 
-    /// The secret of the entry `….file` or `….env`; a final line feed of a file does not belong to it.
+    /// The secret of the entry `….file` or `….env`, without a file's final newline.
     ///
-    /// - Throws: the key, and what is missing; never a secret.
+    /// - Throws: the key and the problem, never a secret.
     package func value(_ entry: TOMLEntry) throws(CommandError) -> String {
         let name = entry.path.dropLast().joined(separator: ".")
         guard case .string(let text) = entry.value, let kind = entry.path.last, ["file", "env"].contains(kind) else {

@@ -1,18 +1,17 @@
 package import Terminal
 
-/// The settings that the configuration files of a program may have, by section.
+/// The settings allowed in a program's configuration files, by section.
 package struct SettingTable: Sendable {
-    /// A setting of a section.
     package struct Setting: Sendable {
         package let section: String
         package let key: String
         package let option: Option
-        /// The variable that the value of a file takes the place of.
+        /// The variable that the file's value replaces.
         package let variable: String
         /// Whether the value may also be a secret: `{ file = "PATH" }` or `{ env = "NAME" }`.
         package let isSecret: Bool
 
-        /// - Parameter variable: nil for the variable of the option.
+        /// - Parameter variable: nil for the option's variable.
         package init(section: String, key: String, option: Option, variable: String? = nil, isSecret: Bool = false) {
             self.section = section
             self.key = key
@@ -21,19 +20,17 @@ package struct SettingTable: Sendable {
             self.isSecret = isSecret
         }
 
-        /// `cache.max-age`.
+        /// Such as `cache.max-age`.
         package var name: String { "\(section).\(key)" }
     }
 
-    /// In the order of the documentation.
+    /// In documentation order.
     package let all: [Setting]
-    /// The sections with settings, in the order of the documentation.
+    /// The sections with settings, in documentation order.
     package let sections: [String]
-    /// Reads what files have besides settings.
+    /// Reads the tables other than settings.
     package let tables: any ConfigurationTables.Type
-    /// The files that are read when no file is given, as far as they exist; a later file precedes.
-    ///
-    /// The closure that it is called with reads a variable.
+    /// The files to read if none is given, if they exist; later ones take precedence. The argument reads a variable.
     package let files: @Sendable ((String) -> String?) -> [String]
 
     package init(
@@ -51,33 +48,33 @@ package struct SettingTable: Sendable {
 
     package func keys(of section: String) -> [String] { all.filter { $0.section == section }.map(\.key) }
 
-    /// The setting that a misspelt key of a section means: one of that section, else of another.
+    /// The setting meant by a misspelt key: in that section, else in another.
     package func near(_ key: String, _ section: String) -> String? {
         NearestWord.to(key, among: keys(of: section)).map { "\(section).\($0)" }
             ?? NearestWord.to(key, among: all.map(\.key)).flatMap { near in all.first { $0.key == near }?.name }
     }
 }
 
-/// Tables of a configuration file with names that the user chooses, in addition to its settings.
+/// Configuration tables with user-defined names, in addition to the settings.
 package protocol ConfigurationTables: Sendable {
-    /// The sections that have no settings.
+    /// The sections without settings.
     static var sections: [String] { get }
 
     init()
 
-    /// Takes an entry of a file.
+    /// Takes a file's entry.
     ///
-    /// - Returns: false when the entry is a setting.
-    /// - Throws: wrong usage that names what is wrong.
+    /// - Returns: false if the entry is a setting.
+    /// - Throws: wrong usage naming the problem.
     mutating func add(_ entry: TOMLEntry, _ secrets: SecretReference) throws(CommandError) -> Bool
 
-    /// Checks the tables of a file after its last entry.
+    /// Checks a file's tables after its last entry.
     ///
-    /// - Returns: what is wrong, one line each, with file and line.
+    /// - Returns: the problems, one line each, with file and line.
     mutating func endFile() -> [String]
 }
 
-/// The tables of a program that has none.
+/// For programs without tables.
 private struct NoTables: ConfigurationTables {
     static let sections: [String] = []
     func add(_ entry: TOMLEntry, _ secrets: SecretReference) -> Bool { false }
@@ -85,7 +82,7 @@ private struct NoTables: ConfigurationTables {
 }
 
 extension Option {
-    /// The default as the help has it; nil for none.
+    /// The default in the help; nil for none.
     package var defaultText: String? {
         if kind == .flag { return "false" }
         if let match = help.firstMatch(of: /(\S+) \(default\)/) { return String(match.1) }

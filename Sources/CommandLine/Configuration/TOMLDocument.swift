@@ -1,33 +1,33 @@
 private import CTOML
 package import Terminal
 
-/// A table or value of a TOML file, with its line.
+/// A table or value in a TOML file, with its line.
 package struct TOMLEntry: Equatable {
     package enum Value: Equatable {
         /// The beginning of a table.
         case table
         case string(String)
-        /// A whole number or another one, as the file has it.
+        /// A number as written.
         case number(String)
         case boolean(Bool)
         /// A date, or a table or array within an array.
         case other
     }
 
-    /// The names from the root on: `["cache", "max-age"]`.
+    /// Names from the root, such as `["cache", "max-age"]`.
     package let path: [String]
     package let value: Value
     /// From 1.
     package let line: Int
 
-    /// Whether this is a table or a value in one, and not a value of a section.
+    /// Whether this is a table, or a value in one, instead of a section's value.
     package var isReference: Bool { value == .table || path.count > 2 }
 }
 
-/// The tables and values of a TOML file in their order; an array has an entry for each element.
+/// The tables and values of a TOML file in order; an array has one entry per element.
 package enum TOMLDocument {
     /// - Parameter name: the file's name for errors.
-    /// - Throws: an error that names the file and the line of the first fault.
+    /// - Throws: an error with the file and line of the first fault.
     package static func entries(of bytes: [UInt8], name: String) throws(CommandError) -> [TOMLEntry] {
         let visits = Visits()
         var message = [CChar](repeating: 0, count: 200)

@@ -86,7 +86,7 @@ extension Command {
         return .done
     }
 
-    /// Prints how many jobs or items of all batches a command has changed, or would.
+    /// Prints how many jobs or items a command has changed, or would change.
     private static func show(
         _ done: String, _ count: Int, _ noun: String, _ arguments: Arguments
     ) throws -> ExitCode {
@@ -147,7 +147,7 @@ extension Command {
         try Confirmation.ask(
             "delete batch \(progress.title) with the records of \(progress.total.counted("item"))", arguments,
             of: "discard --delete")
-        // The batch that was asked about, also when its name has meanwhile got another run.
+        // The batch that was confirmed, even if its name has another run by now.
         try await queue.operations.delete(.id(progress.id))
         try Console.show(
             ["batch": progress.displayName, "batchID": progress.id, "deleted": true, "total": progress.total],

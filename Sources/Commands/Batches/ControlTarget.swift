@@ -1,7 +1,7 @@
 import CommandLine
 import Terminal
 
-/// The target of a command: a batch, or the job, queue, origin or schedule that an option names instead.
+/// A command's target: a batch, or the job, queue, origin or schedule named by an option.
 enum ControlTarget {
     case batch(String)
     case job(Int64)
@@ -13,7 +13,7 @@ enum ControlTarget {
     static let queueOption = Option("queue", .value("NAME"), "a whole queue instead of a batch")
     static let scheduleOption = Option("schedule", .value("NAME"), "a schedule instead of a batch")
 
-    /// The number of the job, also when it is given as `job:N` in place of a batch.
+    /// The job's number, also if given as `job:N` in place of a batch.
     var job: Int64? {
         switch self {
         case .job(let number): number
@@ -22,7 +22,6 @@ enum ControlTarget {
         }
     }
 
-    /// The name of the batch, queue, origin or schedule.
     var name: String {
         switch self {
         case .batch(let name), .queue(let name), .origin(let name), .schedule(let name): name
@@ -30,9 +29,9 @@ enum ControlTarget {
         }
     }
 
-    /// The only target of the command: its operand or one of its options, never an option's environment variable.
+    /// The command's only target: its operand or one of its options, ignoring environment variables.
     ///
-    /// - Throws: wrong usage when there is none, or more than one.
+    /// - Throws: wrong usage for no target, or several.
     static func required(
         _ arguments: Arguments, of command: String, or options: Option...
     ) throws(CommandError) -> ControlTarget {
@@ -42,7 +41,7 @@ enum ControlTarget {
         return target
     }
 
-    /// The same; nil when the command names no target.
+    /// The same; nil for no target.
     static func optional(
         _ arguments: Arguments, of command: String, or options: Option...
     ) throws(CommandError) -> ControlTarget? {
@@ -52,7 +51,7 @@ enum ControlTarget {
     private static func optional(
         _ arguments: Arguments, of command: String, or options: [Option]
     ) throws(CommandError) -> ControlTarget? {
-        // A variable that is set for workers chooses no target.
+        // A variable set for workers selects no target.
         let given = options.filter { arguments.isGiven($0.name) }
         if !arguments.operandBytes.isEmpty {
             let operand = try arguments.operand("BATCH", of: command)
@@ -74,14 +73,14 @@ enum ControlTarget {
         }
     }
 
-    /// - Throws: wrong usage when the command names a target and the conditions of a filter.
+    /// - Throws: wrong usage if both a target and filter conditions are given.
     static func none(_ arguments: Arguments, of command: String, or option: Option) throws(CommandError) {
         guard try optional(arguments, of: command, or: option) == nil else {
             throw .usage("\(command): a BATCH or --\(option.name) excludes \(JobFilterOptions.names)")
         }
     }
 
-    /// - Throws: wrong usage, with `label` before it, for a text that is no number of a job.
+    /// - Throws: wrong usage, prefixed with `label`, unless the text is a job number.
     static func jobNumber(_ text: String, label: String) throws(CommandError) -> Int64 {
         guard let number = Int64(text), number > 0 else {
             throw .usage("\(label): '\(text)' is not the number of a job")

@@ -26,7 +26,7 @@ extension Command {
         ]
     ) { arguments in
         let operands = try arguments.operands()
-        // The variables are for what is enqueued.
+        // The variables are meant for enqueueing.
         if arguments.isGiven("job") { return try await change(job: arguments.value("job") ?? "", operands, arguments) }
         guard operands.count == 2, !operands[0].isEmpty else {
             throw CommandError.usage("prioritize: BATCH and a priority from 0 to 9, or --job, are required")
@@ -69,7 +69,7 @@ extension Command {
         return priority
     }
 
-    /// Repeats a call that handles up to `size` rows each time; a smaller count is the last portion.
+    /// Repeats a call that handles up to `size` rows until it handles fewer.
     private static func inPortions(of size: Int, _ call: () async throws -> Int) async throws -> Int {
         var sum = 0
         while true {

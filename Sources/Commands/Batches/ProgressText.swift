@@ -3,17 +3,16 @@ import JobQueue
 import Reports
 import Terminal
 
-/// The progress of a batch as text.
 enum ProgressText {
     /// `spring (7): running, 50% 5/10, 1 failed, p50 12.5 ms, p95 80.0 ms, 2.5/s, 2s left`, and a line with the errors.
-    /// A batch that is over has the time it took instead of what is left.
+    /// A batch that is over shows its duration instead of the time left.
     ///
     /// - Parameters:
-    ///   - rate: items per second; by default those since the batch was opened.
+    ///   - rate: items per second; by default since the batch was opened.
     ///   - width: columns; nil for a line that is not cut and has no bar.
     static func status(_ progress: BatchProgress, rate: Double? = nil, width: Int? = nil) -> String {
         var line = line(progress, rate: rate ?? progress.rate, reasons: [])
-        // The state is before the line.
+        // The state already precedes the line.
         line.notes.removeAll { $0 == "paused" || progress.state == .finished && $0.hasSuffix(" failed") }
         if let p50 = progress.p50, let p95 = progress.p95 { line.notes.append("p50 \(p50) ms, p95 \(p95) ms") }
         if progress.isOver, let duration = progress.duration {
@@ -26,8 +25,8 @@ enum ProgressText {
         return text
     }
 
-    /// `spring (7): running, `. Where columns are few, first without who paused it, then with a shorter name: at least
-    /// eight cells of it while the counts have room.
+    /// `spring (7): running, `. On a narrow terminal it drops who paused the batch, then shortens the name to no less
+    /// than eight cells if the counts fit.
     private static func head(_ progress: BatchProgress, before line: ProgressLine, width: Int?) -> String {
         let state = progress.stateText
         let pause = progress.pause.map { " since \($0.since)" + ($0.by.map { " by \(PrintableText.text($0))" } ?? "") }
@@ -41,7 +40,7 @@ enum ProgressText {
         return TerminalCells.shortened(name, cells) + rest
     }
 
-    /// The line of a batch; the rate and what is left are by `rate`, in items per second.
+    /// A batch's line; `rate` is in items per second.
     static func line(_ progress: BatchProgress, rate: Double?) -> ProgressLine {
         line(progress, rate: rate, reasons: progress.topErrors)
     }
@@ -59,14 +58,14 @@ enum ProgressText {
         return line
     }
 
-    /// `3 failed`; with `-v` the three commonest codes, `3 failed (2× 2001, 1× 1001)`.
+    /// `3 failed`; with `-v` the three most frequent codes, `3 failed (2× 2001, 1× 1001)`.
     static func failed(_ count: Int, _ codes: [(code: Int, items: Int)]) -> String {
         let common = codes.sorted { ($1.items, $0.code) < ($0.items, $1.code) }.prefix(3)
         guard !common.isEmpty, Console.showsCodes else { return "\(count) failed" }
         return "\(count) failed (" + common.map { "\($0.items)× \($0.code)" }.joined(separator: ", ") + ")"
     }
 
-    /// `2 × The host name was not found`, the commonest first; nil without an error.
+    /// `2 × The host name was not found`, most frequent first; nil without errors.
     static func errors(_ progress: BatchProgress) -> String? {
         guard !progress.topErrors.isEmpty else { return nil }
         return progress.topErrors.map { "\($0.items) × \(FailureAdvice.text(domain: $0.domain, code: $0.code))" }

@@ -83,7 +83,7 @@ extension Command {
         try output.write(text)
     }
 
-    /// A line per batch; for `--since` then one of all of them.
+    /// One line per batch; with `--since` followed by a total line.
     private static func writeJSON(_ source: ReportSource, _ output: ReportOutput) async throws {
         let findings = try await source.findings()
         for report in source.reports {
@@ -126,7 +126,7 @@ extension Command {
 }
 
 extension ReportSource {
-    /// Reads the counts of BATCH, or of the batches that were opened within `--since`.
+    /// Reads the counts of BATCH, or of the batches opened within `--since`.
     init(_ arguments: Arguments) async throws {
         let thumbnails = try arguments.number("thumbnails", in: 0...5_000) ?? Self.thumbnails
         let since = try arguments.value("since")
@@ -150,7 +150,7 @@ extension ReportSource {
 }
 
 extension ReportFormat {
-    /// `--format`, or JSON for `--json`. An option has precedence over a variable.
+    /// `--format`, or JSON for `--json`. Options precede variables.
     init(_ arguments: Arguments) throws(CommandError) {
         let json = arguments.flag("json")
         let given = try arguments.choice("format", of: Self.allCases.map(\.rawValue)).flatMap(Self.init(rawValue:))
@@ -169,20 +169,20 @@ extension ReportFormat {
     }
 }
 
-/// Where a report goes: a file that appears complete or not at all, or standard output.
+/// A report's destination: a file that appears only when complete, or standard output.
 final class ReportOutput {
     private let file: OutputFile?
-    /// Text not yet written: lines of records are written many at a time.
+    /// Buffers text, so that lines are written in blocks.
     private var waiting = ""
 
     private static let portion = 1 << 16
 
-    /// - Parameter path: nil for standard output, to which text is written as it comes.
+    /// - Parameter path: nil for standard output, which is written immediately.
     init(_ path: String?) throws(CommandError) {
         file = try path.map { path throws(CommandError) in try OutputFile(path) }
     }
 
-    /// Whether a terminal may be what reads it, so that text must not move the cursor.
+    /// Whether a terminal may read it, so that text must not move the cursor.
     var isConsole: Bool { file == nil }
 
     func write(_ text: String) throws(CommandError) {
@@ -190,7 +190,7 @@ final class ReportOutput {
         if waiting.utf8.count >= Self.portion { try flush() }
     }
 
-    /// Writes the rest and gives the file its name.
+    /// Writes the rest and renames the file.
     func keep() throws(CommandError) {
         try flush()
         try file?.keep()

@@ -71,14 +71,13 @@ extension Command {
         if arguments.flag("watch") {
             try await view.follow(interval: interval)
         } else if try await view.show() {
-            // With --json every line is a batch; 'status --health --json' lists queues at their limits and held
-            // origins.
+            // With --json every line is a batch; 'status --health --json' lists limited queues and paused origins.
             for line in try await waits() { Console.line(line) }
         }
         return .done
     }
 
-    /// The first 20 lines, and how many there are beyond them.
+    /// The first 20 lines, and the number of further ones.
     private static func first(_ lines: [String], more: String) -> [String] {
         let most = 20
         return lines.prefix(most) + (lines.count > most ? ["\(lines.count - most) more \(more)"] : [])

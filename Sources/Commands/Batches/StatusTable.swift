@@ -5,13 +5,13 @@ import JobQueue
 import Reports
 import Terminal
 
-/// The tables about the queues that `status` prints in place of batches; each is an option of the same name.
+/// The tables that `status` prints instead of batches; each is an option of the same name.
 enum StatusTable: String, CaseIterable {
     case queues, origins, schedules, health, metrics
 
-    /// The option that the command line has; nil without one.
+    /// The given table option; nil without one.
     ///
-    /// - Throws: wrong usage for two of them, for one with a BATCH, URL or job, and for an option of another.
+    /// - Throws: wrong usage for two of them, for one with a BATCH, URL or job, and for another table's option.
     init?(_ arguments: Arguments) throws(CommandError) {
         let given = Self.allCases.filter { arguments.isGiven($0.rawValue) }
         for (option, table) in [("warnings", Self.health), ("textfile", .metrics)]
@@ -81,7 +81,7 @@ enum StatusTable: String, CaseIterable {
 }
 
 extension HealthLine {
-    /// Prints what is wrong, the most severe first.
+    /// Prints the findings, most severe first.
     ///
     /// - Returns: `.failed` for an error, with `--warnings` also for a warning.
     fileprivate static func showAll(of queue: PostgresJobQueue, _ arguments: Arguments) async throws -> ExitCode {

@@ -8,18 +8,18 @@ import Terminal
 struct StatusView {
     let json: Bool
     let isTerminal: Bool
-    /// Why jobs wait, below the batches; not in JSON and not where lines are not redrawn.
+    /// Why jobs wait, shown below the batches; omitted in JSON and where lines are not redrawn.
     var waits: () async throws -> [String] = { [] }
     let read: () async throws -> [BatchProgress]
 
-    /// Prints the batches once; true when one is open and the output is text.
+    /// Prints the batches once; true if one is open and the output is text.
     func show() async throws -> Bool {
         let batches = try await read()
         for batch in batches { Console.write(try text(batch)) }
         return !json && batches.contains { !$0.isOver }
     }
 
-    /// Prints the batches until all are over: lines that are redrawn on a terminal, elsewhere each batch that changed.
+    /// Prints the batches until all are over: redrawn on a terminal, elsewhere only batches that changed.
     func follow(interval: Duration) async throws {
         var last: [Int64: String] = [:]
         var rates: [Int64: RecentRate] = [:]
@@ -34,7 +34,7 @@ struct StatusView {
             if isTerminal && !json {
                 let page = texts.map(\.1) + (try await waits()).prefix(10).map { PrintableText.text($0) + "\n" }
                 let lines = Self.visible(page.joined())
-                // Moves to the first drawn line and clears what is below.
+                // Moves to the first drawn line and clears everything below.
                 Console.write((drawn > 0 ? "\u{1B}[\(drawn)A\u{1B}[J" : "") + lines.map { $0 + "\n" }.joined())
                 drawn = lines.count
             } else {
@@ -42,7 +42,7 @@ struct StatusView {
             }
             last = Dictionary(texts) { first, _ in first }
             if batches.allSatisfy(\.isOver) { return }
-            // Nothing may be written for long, which would show that the reader has ended.
+            // A write would detect the end of the reader, but none may happen for long.
             if await waiting.run({ Console.readerEnds(within: interval) }) { return Console.endAsUnread() }
         }
     }
@@ -52,7 +52,7 @@ struct StatusView {
         return ProgressText.status(batch, rate: rate, width: isTerminal ? Console.columns(STDOUT_FILENO) : nil)
     }
 
-    /// The lines of `page`, cut to the size of the terminal: lines that have scrolled away cannot be redrawn.
+    /// The lines of `page` that fit the terminal: lines that scrolled away cannot be redrawn.
     private static func visible(_ page: String) -> [String] {
         let (rows, columns) = Console.size(STDOUT_FILENO)
         return page.split(separator: "\n").prefix(rows - 1).map { TerminalCells.shortened(String($0), columns) }

@@ -6,8 +6,8 @@ import Reports
 import Terminal
 
 extension PostgresJobQueue {
-    /// Calls `body` with each file that the jobs of a batch stored, once per file, and its manifest entry as read from
-    /// the cache; nil when the cache no longer has it.
+    /// Calls `body` once with each file stored by a batch's jobs, and its manifest entry as read from the cache; nil if
+    /// the cache no longer has the file.
     func forEachFile(
         of batch: Int64, in place: CachePlace,
         _ body: (StoredRecord, StoredFile, ManifestEntry?) async throws -> Void
@@ -27,14 +27,14 @@ extension PostgresJobQueue {
     }
 }
 
-/// What a cache has in place of a file that a batch stored.
+/// The cache's current state of a recorded file.
 enum RecordedFile: Sendable {
-    /// The file, with the digest of the record where it has one.
+    /// The file, with the recorded digest if there is one.
     case found(OpenFile)
     case changed
     case missing
 
-    /// Opens the file of a record by its key, and reads all of it. Blocks.
+    /// Opens a recorded file by its key and reads it completely. Blocks.
     init(_ file: StoredFile, in store: any ImageStore) throws(StoreError) {
         guard let found = try store.peek(CacheKey(file.key)), found.size > 0 else {
             self = .missing
@@ -44,7 +44,7 @@ enum RecordedFile: Sendable {
         self = isSame ? .found(found) : .changed
     }
 
-    /// The file; else nil, with a note on standard error.
+    /// The file; otherwise nil, with a note on standard error.
     func noted(_ key: String) -> OpenFile? {
         switch self {
         case .found(let file): return file

@@ -2,15 +2,15 @@ import DiskCache
 import ImageModel
 import JobQueue
 
-/// Renames the files of a batch for a bundle in another naming than the cache's: keys are made again of the job's
+/// Renames a batch's files for a bundle with another naming than the cache's: derives keys again from the job's
 /// pipeline.
 struct BundleNames {
-    /// The cache's file of each renamed file of the bundle.
+    /// The cache's file for each renamed file.
     private(set) var sources: [String: String] = [:]
     private let queue: PostgresJobQueue
     private let naming: any CacheNaming
     private var pipelines: [Int: Pipeline] = [:]
-    /// The directories of the renamed files, where names are paths.
+    /// The renamed files' directories, if names are paths.
     private var directories: Set<String> = []
 
     init(_ naming: any CacheNaming, _ queue: PostgresJobQueue) {
@@ -20,8 +20,8 @@ struct BundleNames {
 
     /// The entry in the bundle.
     ///
-    /// - Throws: `VariantError` when the naming has no key for the variant, or gave its name to another file before:
-    ///   there a variant's format and quality, for example, are no part of the key.
+    /// - Throws: `VariantError` if the naming has no key for the variant, or already gave the name to another file, for
+    ///   example because its keys ignore format and quality.
     mutating func rename(
         _ entry: ManifestEntry, of file: StoredFile, in record: StoredRecord
     ) async throws -> ManifestEntry {
@@ -38,7 +38,7 @@ struct BundleNames {
         return renamed
     }
 
-    /// - Throws: `VariantError` when a file would have the path of a directory.
+    /// - Throws: `VariantError` if a file would have a directory's path.
     private mutating func claimDirectories(of file: String) throws(VariantError) {
         var parents: [String] = []
         for index in file.indices where file[index] == "/" { parents.append(String(file[..<index])) }

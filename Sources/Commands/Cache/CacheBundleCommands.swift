@@ -129,7 +129,7 @@ extension Command {
                     opening: layout.root, namespace: layout.namespace, naming: layout.naming, durability: durability,
                     permissions: permissions)
             }
-            // A cache that Larder stored to has an id.
+            // A cache that Larder has stored to has an id.
             _ = try store.cacheID
             var progress = WalkProgress("files imported")
             defer { progress.end() }
@@ -143,12 +143,11 @@ extension Command {
     }
 }
 
-/// Writes a bundle or its manifest.
 private enum BundleOutput {
     enum Form {
         case archive, directory
 
-        /// By the ending of the path. Endings of other archives are refused, as the user does not expect a directory.
+        /// By the path's extension. Refuses other archive extensions, since the user does not expect a directory.
         init(_ output: String) throws(CommandError) {
             let name = output.split(separator: "/").last?.lowercased() ?? ""
             if output == OutputFile.standard {

@@ -57,7 +57,7 @@ extension Command {
     }
 }
 
-/// Counts the files of a copy, and names those that are not copied.
+/// Counts the files of a copy, and reports uncopied ones.
 private struct CopyTally {
     private(set) var counts = CopyCounts()
     private let source: CachePlace
@@ -69,7 +69,7 @@ private struct CopyTally {
         self.progress = progress
     }
 
-    /// - Throws: the `StoreError` of a file that ends the copy.
+    /// - Throws: the `StoreError` that ends the copy.
     mutating func add(_ entry: CacheEntry, _ result: Result<StoreCopy.Outcome, StoreError>) throws(StoreError) {
         try failures.add(result)
         counts.add(entry, result)

@@ -49,7 +49,6 @@ extension Command {
     }
 }
 
-/// The filters of `cache list`.
 struct CacheFilter: Sendable {
     private let accessedBefore: Timestamp?
     private let accessedAfter: Timestamp?
@@ -83,7 +82,7 @@ struct CacheFilter: Sendable {
     /// Whether files must be opened.
     var needsFormat: Bool { format != nil }
 
-    /// Applies every filter except for the format.
+    /// Applies every filter but the format.
     func passes(_ entry: CacheEntry) -> Bool {
         if let accessedBefore, entry.accessed > accessedBefore { return false }
         if let accessedAfter, entry.accessed < accessedAfter { return false }
@@ -97,9 +96,8 @@ struct CacheFilter: Sendable {
     func passes(_ found: String?) -> Bool { format == nil || format == found }
 }
 
-/// The format of a stored file by its first bytes; its extension comes from the URL and may be wrong.
+/// A stored file's format by its first bytes; its extension comes from the URL and may be wrong.
 enum FileFormat {
-    /// Every value of `name`.
     static let names = ImageFormat.allCases.map(\.name) + ["unknown", "unreadable"]
 
     /// `jpeg`, `png`, …, `unknown` for other contents, or `unreadable`. Blocks.

@@ -17,7 +17,7 @@ extension CachePlace {
         try self.init(arguments, root: Settings(arguments).cacheRoot)
     }
 
-    /// The cache in `root`, a directory or the URL of a bucket.
+    /// The cache in `root`, a directory or bucket URL.
     ///
     /// - Parameters:
     ///   - isFilled: whether many files will be looked up before they are stored.
@@ -38,7 +38,7 @@ extension CachePlace {
         }
     }
 
-    /// The store in `root`, which is created where it is a directory, with its cache id.
+    /// The store in `root`; a missing directory is created with a cache id.
     static func created(_ arguments: Arguments, root: String) async throws -> any ImageStore {
         let place = try CachePlace(arguments, root: root, isFilled: true)
         return try await place.disk.run { [paths = place.paths, store = place.store] () throws(StoreError) in
@@ -51,7 +51,7 @@ extension CachePlace {
         }
     }
 
-    /// The cache to export in the naming of `--naming`: one that has this naming, else SDWebImage's.
+    /// The cache to export in the naming of `--naming`: one with this naming, else SDWebImage's.
     init(toExport arguments: Arguments) throws {
         let place = try CachePlace(arguments)
         guard let paths = place.paths, access(paths.directory, F_OK) != 0 else {
@@ -61,7 +61,7 @@ extension CachePlace {
         try self.init(arguments, root: paths.root, naming: NamingOption.sdWebImage(arguments))
     }
 
-    /// Nil when there is no cache. Creates nothing.
+    /// Nil if there is no cache. Creates nothing.
     init?(ifPresent arguments: Arguments) throws {
         let root = try Settings(arguments).cacheRoot
         let naming = try NamingOption.naming(arguments)
@@ -69,7 +69,7 @@ extension CachePlace {
         try self.init(arguments)
     }
 
-    /// - Throws: a `CommandError` when the cache does not exist.
+    /// - Throws: a `CommandError` if the cache does not exist.
     init(ofExisting arguments: Arguments) throws {
         try self.init(arguments)
         var status = stat()
@@ -77,11 +77,11 @@ extension CachePlace {
         throw CommandError.larder(.file, "there is no cache at \(paths.directory)")
     }
 
-    /// The place of a command that deletes files.
+    /// The cache of a command that deletes files.
     ///
-    /// - Throws: a `CommandError` when the cache does not exist, when the root has no cache id, which Larder writes when
-    ///   it first stores to it, or when the directory of the images is a symbolic link, which may lead to another cache;
-    ///   `StoreError` for an id that Larder has not written, and for a link to one.
+    /// - Throws: a `CommandError` if the cache does not exist, if the root lacks a cache id (written by Larder's first
+    ///   store), or if the directory of the images is a symbolic link, which may lead to another cache; `StoreError`
+    ///   for an id that Larder has not written, or a link to one.
     init(ofOwn arguments: Arguments) async throws {
         try self.init(ofExisting: arguments)
         var status = stat()
@@ -94,7 +94,7 @@ extension CachePlace {
             .file, "\(root) is not a cache of Larder: it has no \(CacheID.fileName); nothing was deleted")
     }
 
-    /// The id of the cache in `root`; nil when there is none. Creates nothing.
+    /// The id of the cache in `root`; nil if there is none. Creates nothing.
     static func id(_ arguments: Arguments, of root: String) async throws -> String? {
         guard BucketAddress.isBucket(root) else {
             return try Settings.existingCache(root, NamingOption.naming(arguments))?.cacheID
@@ -112,15 +112,15 @@ extension CachePlace {
 
     private var root: String { paths?.root ?? String(title.dropLast(store.directory.count + 1)) }
 
-    /// The directory or the URL of the images, for messages.
+    /// The images' directory or URL, for messages.
     var title: String { paths?.directory ?? String(location(of: "").dropLast()) }
 
-    /// The path or the URL of a file.
+    /// A file's path or URL.
     func location(of name: String) -> String {
         paths.map { $0.directory + "/" + name } ?? (store as? S3Store)?.url(of: name) ?? name
     }
 
-    /// The paths of a cache in a directory.
+    /// A directory cache's paths.
     ///
     /// - Throws: wrong usage for a bucket.
     func layout(of command: String) throws(CommandError) -> CacheLayout {
@@ -128,22 +128,22 @@ extension CachePlace {
         return paths
     }
 
-    /// The path of the manifest in the cache root; nil when there is none.
+    /// The manifest in the cache root; nil if there is none.
     var manifest: String? {
         guard let paths else { return nil }
         let path = paths.root + "/" + BundleLayout.manifest
         return access(path, F_OK) == 0 ? path : nil
     }
 
-    /// The number of files for a progress bar. Counting takes a tenth of the time of a full listing, so it is done only
-    /// when standard error is a terminal, or `isSlow` is set by a command that takes long for each file.
+    /// The number of files, for a progress bar. Counting takes a tenth of a full listing, so it needs a terminal on
+    /// standard error, or `isSlow` from a command that takes long per file.
     func total(isSlow: Bool = false) async -> Int? {
         guard isSlow || Console.isTerminal(STDERR_FILENO) else { return nil }
         return await disk.run { [store] in try? store.count() }
     }
 }
 
-/// `--naming` and `--url-rules`: whose names and keys the cache has.
+/// `--naming` and `--url-rules`: the library and system whose names and keys the cache has.
 enum NamingOption {
     static let options = [
         Option(
@@ -177,7 +177,7 @@ enum NamingOption {
         }
     }
 
-    /// SDWebImage's naming, whatever `--naming` says.
+    /// SDWebImage's naming, regardless of `--naming`.
     static func sdWebImage(_ arguments: Arguments) throws(CommandError) -> SDWebImageNaming {
         SDWebImageNaming(urlRules: try urlRules(arguments))
     }

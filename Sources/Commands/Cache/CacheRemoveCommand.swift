@@ -68,13 +68,13 @@ extension Command {
     }
 }
 
-/// Deletes the files of keys, and counts them.
+/// Deletes and counts the files of keys.
 private struct CacheRemoval {
     let isDryRun: Bool
     private(set) var files = 0
     private(set) var bytes = 0
     private let place: CachePlace
-    /// The keys that were looked up, byte by byte: several records may have one file.
+    /// Keys already looked up, byte by byte: several records may share a file.
     private var seen: Set<[UInt8]> = []
 
     init(_ place: CachePlace, isDryRun: Bool) { (self.place, self.isDryRun) = (place, isDryRun) }
@@ -91,10 +91,10 @@ private struct CacheRemoval {
     }
 }
 
-/// The keys under which the images of a URL may be stored.
+/// The keys under which a URL's images may be stored.
 private struct VariantKeys {
     private let naming: any CacheNaming
-    /// By the rule that makes the original's key, the suffixes of variants; nil is the URL itself.
+    /// Variant suffixes by the rule for the original's key; nil is the URL itself.
     private var suffixes: [CacheKeyRule?: Set<[String]>] = [nil: []]
 
     /// - Parameter variants: if empty, the variants of all pipelines in the database.
@@ -127,7 +127,7 @@ private struct VariantKeys {
 }
 
 extension Command {
-    /// Deletes every image, and prints how many.
+    /// Deletes every image and prints the number.
     static func clearCache(_ arguments: Arguments) async throws -> ExitCode {
         let place = try await CachePlace(ofOwn: arguments)
         let isDryRun = arguments.flag("dry-run")

@@ -55,7 +55,7 @@ extension ExpiryReport {
         (expiredByAge.files + expiredBySize.files, expiredByAge.bytes + expiredBySize.bytes)
     }
 
-    /// The report as printed; bytes are those occupied on the disk.
+    /// Bytes are disk usage.
     fileprivate func json(isDryRun: Bool) -> JSONObject {
         [
             "files": seen.files, "bytes": seen.bytes, "deleted": deleted.files, "deletedBytes": deleted.bytes,
@@ -74,13 +74,13 @@ extension ExpiryReport {
     }
 }
 
-/// The options that define an expiry policy.
+/// The options for an expiry policy.
 enum ExpiryOptions {
-    /// The options of `cache trim`, with SDWebImage's default age.
+    /// For `cache trim`, with SDWebImage's default age.
     static let trim = options(
         age: "delete files of this age, default 7d; 'never' for no age",
         size: "above it, delete the oldest down to half of it; default no limit")
-    /// The options of `work`. Nothing expires by default, because a warmed cache must not be emptied.
+    /// For `work`. By default nothing expires, because a warmed cache must not be emptied.
     static let work = options(
         age: "delete files of this age, every hour and at the end; default: none",
         size: "above it, delete the oldest down to half of it, every hour and at the end; default: none")
@@ -92,7 +92,7 @@ enum ExpiryOptions {
         ]
     }
 
-    /// - Parameter age: the age without `--max-age`.
+    /// - Parameter age: the default of `--max-age`.
     static func policy(_ arguments: Arguments, age: Duration?) throws(CommandError) -> ExpiryPolicy {
         var policy = ExpiryPolicy(maxAge: age)
         if try arguments.value("max-age") == "never" {

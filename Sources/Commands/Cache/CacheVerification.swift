@@ -7,7 +7,7 @@ import Reports
 import Terminal
 import Transcoder
 
-/// Checks every file of a cache, prints each fault and counts them.
+/// Checks every file of a cache, and prints and counts the faults.
 struct CacheVerification {
     struct Counts: Encodable {
         fileprivate(set) var files = 0, listed = 0, decoded = 0, skipped = 0, unknown = 0, faults = 0, removed = 0
@@ -22,7 +22,7 @@ struct CacheVerification {
     private enum Finding: Sendable {
         case decoded
         case skipped
-        /// Neither a known format nor a configured coder's, which proves no fault.
+        /// Not a known or configured format, which proves no fault.
         case unknown
         case fault(FileFault, String)
     }
@@ -32,7 +32,7 @@ struct CacheVerification {
     let limits: TranscodeLimits
     let removes: Bool
     private(set) var counts = Counts()
-    /// The files with a fault, so that each is reported once.
+    /// Faulty files, so that each is reported once.
     private var faulty: Set<String> = []
 
     init(place: CachePlace, arguments: Arguments, limits: TranscodeLimits, removes: Bool) {
@@ -42,7 +42,7 @@ struct CacheVerification {
         self.removes = removes
     }
 
-    /// Compares the files of a manifest with it.
+    /// Compares files with a manifest.
     mutating func compare(with manifest: String) async throws {
         var reader = try LineReader(manifest)
         var progress = WalkProgress("files compared", of: try await Self.countLines(of: manifest))
@@ -80,7 +80,7 @@ struct CacheVerification {
         }
     }
 
-    /// Decodes every file; one file more than there are transcoders is in work at a time.
+    /// Decodes every file, one more at a time than there are transcoders.
     mutating func decodeAll(_ pool: TranscoderPool) async throws {
         let files = EntryStream(place)
         var progress = WalkProgress("files decoded", of: await place.total(isSlow: true))
@@ -105,7 +105,7 @@ struct CacheVerification {
         progress.end()
     }
 
-    /// Whether a file can be decoded, by its name and size.
+    /// Whether a file can be decoded.
     @discardableResult
     private mutating func check(_ entry: CacheEntry) async throws -> Bool {
         counts.files += 1
@@ -137,7 +137,7 @@ struct CacheVerification {
             _ = try await pool.transcode(TranscodeRequest(source: file.descriptor, variants: [], outputs: []))
             return .decoded
         } catch let error as TranscodeError {
-            // A file that exceeds a limit may be whole.
+            // A file that exceeds a limit may be intact.
             return error.code == .undecodable ? .fault(.undecodable, error.message) : .skipped
         } catch {
             return .fault(FileFault(reading: error), "\(error)")
@@ -159,14 +159,14 @@ struct CacheVerification {
         let line: JSONObject = ["file": file, "fault": fault.rawValue, "message": message]
         try Console.show(
             line, arguments, "\(file)\t\(fault.rawValue)" + (message.map { "\t" + $0 } ?? ""))
-        // A file with another name is not the cache's, and one that cannot be read may be whole.
+        // A file with another name is not the cache's, and an unreadable one may be intact.
         guard removes, fault.isOfContents else { return }
         _ = try await place.disk.run { [store = place.store] in try store.remove(named: file) }
         counts.removed += 1
     }
 }
 
-/// The files of a cache as a stream, listed on a thread of its own at most 1000 files ahead of the reader.
+/// A cache's files as a stream, listed on a separate thread at most 1000 files ahead of the reader.
 struct EntryStream {
     let entries: AsyncThrowingStream<CacheEntry, any Error>
     private let room = ConditionLock((files: 1000, isFinished: false))
@@ -196,6 +196,6 @@ struct EntryStream {
         }
     }
 
-    /// Must be called for each entry that is read.
+    /// Must be called for each entry read.
     func taken() { room.change { $0.files += 1 } }
 }

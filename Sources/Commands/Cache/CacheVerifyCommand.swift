@@ -58,7 +58,7 @@ extension Command {
     }
 }
 
-/// Lets files share their blocks, as `cache verify --share` does.
+/// Lets files share blocks, for `cache verify --share`.
 enum BlockSharing {
     static let options = [
         Option("share", "in place of the check, let files with the same contents share their blocks on the disk"),

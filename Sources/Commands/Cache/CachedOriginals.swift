@@ -6,15 +6,14 @@ import JobQueue
 import Reports
 import Terminal
 
-/// Selects the URLs whose original is in the cache while a variant is missing, so that a worker needs no network for
-/// them.
+/// Selects URLs whose original is cached but a variant missing, so that a worker needs no network.
 struct CachedOriginals {
     private struct Counts {
-        /// The number of originals to enqueue.
+        /// Originals to enqueue.
         var incomplete = 0
-        /// The number of originals with every variant.
+        /// Originals with every variant.
         var complete = 0
-        /// The number of originals that the cache no longer has.
+        /// Originals that the cache no longer has.
         var missing = 0
 
         var text: String {
@@ -37,7 +36,7 @@ struct CachedOriginals {
     private let place: CachePlace
     private let variants: [Variant]
 
-    /// The URLs of `--from-cache`; nil, with a message on standard error, when there are none.
+    /// The URLs for `--from-cache`; nil, with a message on standard error, if there are none.
     static func source(
         _ batch: String, _ arguments: Arguments, _ options: EnqueueOptions, _ queue: PostgresJobQueue
     ) async throws -> URLSource? {
@@ -83,7 +82,7 @@ struct CachedOriginals {
         return counts
     }
 
-    /// Whether the cache has every variant of an original; nil when it does not have the original.
+    /// Whether the cache has every variant of an original; nil if it lacks the original.
     private func isComplete(_ original: CacheKey) async throws -> Bool? {
         try await place.disk.run { [store = place.store, variants] in
             func exists(_ key: CacheKey) throws -> Bool { try store.peek(key) != nil }

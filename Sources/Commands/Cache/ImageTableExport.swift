@@ -7,7 +7,7 @@ import Reports
 import Terminal
 import Transcoder
 
-/// Image tables for FastImageCache, as `cache export --as fastimagecache` writes them.
+/// Image tables for FastImageCache, for `cache export --as fastimagecache`.
 enum ImageTableExport {
     static let options =
         Limits.transcodeOptions + [
@@ -23,7 +23,7 @@ enum ImageTableExport {
             Option("protection", .value("MODE"), "none (default), complete or untilFirstUnlock"),
         ]
 
-    /// Writes what a batch stored of one variant, and prints the counts.
+    /// Writes one variant's files of a batch and prints the counts.
     static func write(_ arguments: Arguments) async throws -> ExitCode {
         guard let name = try arguments.value("batch") else { throw CommandError.usage("cache export needs --batch") }
         guard let root = try arguments.value("output") else { throw CommandError.usage("cache export needs --output") }

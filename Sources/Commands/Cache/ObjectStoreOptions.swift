@@ -6,7 +6,7 @@ import ObjectStore
 import Terminal
 import Transcoder
 
-/// The options of an object store: of its server, and of a cache in a bucket, `--cache s3://BUCKET/PREFIX`.
+/// The options for an object store's server and a bucket cache, `--cache s3://BUCKET/PREFIX`.
 enum ObjectStoreOptions {
     private static let address = [
         Option(
@@ -42,7 +42,7 @@ enum ObjectStoreOptions {
             authorities,
         ]
 
-    /// Requests at once.
+    /// Concurrent requests.
     static func transfers(_ arguments: Arguments) throws(CommandError) -> Int {
         try arguments.number("s3-transfers", in: 1...256) ?? requests
     }
@@ -50,8 +50,8 @@ enum ObjectStoreOptions {
     /// The store in a bucket. Sends nothing and creates nothing.
     ///
     /// - Parameters:
-    ///   - usesLocal: whether files are read from the local directory, too.
-    ///   - holdsNames: whether names are listed once in place of a request for each; `usesLocal` by default.
+    ///   - usesLocal: whether to read files also from the local directory.
+    ///   - holdsNames: whether to list names once instead of one request each; `usesLocal` by default.
     ///   - fallbacks: none by default.
     static func store(
         _ url: String, _ arguments: Arguments, home: String, namespace: String = "default",
@@ -82,7 +82,7 @@ enum ObjectStoreOptions {
         return S3Store(client, local: local, options: options)
     }
 
-    /// A client of the bucket in `url`, the value of the option `name`.
+    /// A client for the bucket in `url`, the value of option `name`.
     private static func client(
         _ url: String, of name: String, _ arguments: Arguments, transfers: Int
     ) throws(CommandError) -> ObjectClient {
@@ -94,7 +94,7 @@ enum ObjectStoreOptions {
             address, credentials: try credentials(arguments, region: address.region), configuration: configuration)
     }
 
-    /// The object at `url`, the value of the option `name`, in a file without a name.
+    /// Downloads the object at `url`, the value of option `name`, to an unnamed file.
     static func download(
         _ url: String, of name: String, _ arguments: Arguments
     ) async throws(CommandError) -> OutputFile {
@@ -114,7 +114,7 @@ enum ObjectStoreOptions {
         return file
     }
 
-    /// The bucket in `url`, the value of the option `name`, at the server of the options.
+    /// The bucket in `url`, the value of option `name`, at the options' server.
     static func address(
         _ url: String, of name: String, _ arguments: Arguments
     ) throws(CommandError) -> BucketAddress {
@@ -130,7 +130,7 @@ enum ObjectStoreOptions {
         }
     }
 
-    /// The credentials of the environment.
+    /// The environment's credentials.
     static func credentials(_ arguments: Arguments, region: String) throws(CommandError) -> CredentialCache {
         do throws(ObjectStoreError) {
             return CredentialCache(

@@ -3,7 +3,7 @@ import DiskCache
 import Glibc
 import Terminal
 
-/// The options for the durability, owner and mode of stored files.
+/// The options for durability, owner and mode of stored files.
 enum StoreOptions {
     static let options = [
         Option(
@@ -39,7 +39,7 @@ enum StoreOptions {
         _ name: String, _ what: String, _ arguments: Arguments, _ find: (String) -> UInt32?
     ) throws(CommandError) -> UInt32? {
         guard let text = try arguments.value(name) else { return nil }
-        // chown takes the highest number as "unchanged".
+        // chown interprets the highest number as "unchanged".
         if let number = UInt32(text), number < .max { return number }
         guard let number = find(text) else {
             throw .usage("\(arguments.label(name)): there is no \(what) '\(text)' on this machine")

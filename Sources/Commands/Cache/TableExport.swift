@@ -6,18 +6,17 @@ import Reports
 import Terminal
 import Transcoder
 
-/// Writes what a batch stored of one variant into an image table.
+/// Writes one variant's files of a batch into an image table.
 struct TableExport {
     struct Counts: Encodable {
-        /// The number of images in the table.
         var stored = 0
-        /// The number of images that the cache no longer has, that changed since, or that do not decode.
+        /// Images missing in the cache, changed since, or undecodable.
         var missing = 0
-        /// The number of images of another size than the table's.
+        /// Images of another size than the table's.
         var otherSize = 0
     }
 
-    /// The table without its size, which the first image gives.
+    /// The table's properties except its size, which the first image determines.
     struct Shape {
         let root: String
         let namespace: String
@@ -52,7 +51,7 @@ struct TableExport {
     /// Nil for the original.
     let variant: String?
 
-    /// - Throws: errors of the table and the queue, and a `CommandError` for the size of the first image.
+    /// - Throws: errors of the table and the queue, and a `CommandError` for the first image's size.
     func write(_ batch: Int64, as shape: Shape) async throws -> Counts {
         var counts = Counts()
         var table: ImageTable?
@@ -106,7 +105,7 @@ struct TableExport {
         }
     }
 
-    /// Nil, with a note, when the file does not exist, has changed or does not decode.
+    /// Nil, with a note, if the file is missing, changed or undecodable.
     private func pixels(of recorded: StoredFile) async throws -> Pixels? {
         let found = try await place.disk.run { [store = place.store] () throws(StoreError) in
             try RecordedFile(recorded, in: store).noted(recorded.key)

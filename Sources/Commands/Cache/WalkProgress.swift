@@ -1,8 +1,8 @@
 import Glibc
 import Terminal
 
-/// Shows the progress of a command over files on standard error: redrawn five times a second on a terminal, else as a
-/// line every ten seconds.
+/// Shows a file command's progress on standard error: redrawn five times a second on a terminal, else a line every ten
+/// seconds.
 struct WalkProgress {
     private let verb: String
     private let total: Int?
@@ -14,14 +14,13 @@ struct WalkProgress {
 
     /// - Parameters:
     ///   - verb: the text after the count: `files read`.
-    ///   - total: the expected number of files; nil when unknown.
+    ///   - total: the expected number of files; nil if unknown.
     init(_ verb: String, of total: Int? = nil) {
         self.verb = verb
         self.total = total
         interval = Console.isTerminal(STDERR_FILENO) ? .milliseconds(200) : .seconds(10)
     }
 
-    /// Counts one file.
     mutating func count(_ note: @autoclosure () -> String = "") {
         files += 1
         // Reading the clock for each of a million files would take longer than listing them.

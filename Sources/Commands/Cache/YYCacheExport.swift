@@ -6,8 +6,8 @@ import JobQueue
 import Reports
 import Terminal
 
-/// Writes what a batch stored of one variant as a YYCache. Each image has the key of its original, as YYWebImage stores
-/// the result of a transform under the URL's key.
+/// Writes one variant's files of a batch as a YYCache. Images get their original's key, as YYWebImage stores transform
+/// results under the URL's key.
 struct YYCacheExport {
     let queue: PostgresJobQueue
     let place: CachePlace
@@ -15,13 +15,12 @@ struct YYCacheExport {
     let variant: String?
 
     struct Counts {
-        /// The number of images in the YYCache.
         var stored = 0
-        /// The number of images that the cache no longer has, or that changed since.
+        /// Images missing in the cache or changed since.
         var missing = 0
     }
 
-    /// - Throws: errors of the queue, a `CommandError` when there is no image, and `StoreError`, `exists` when `output`
+    /// - Throws: errors of the queue, a `CommandError` if there is no image, and `StoreError`, `exists` if `output`
     ///   exists.
     func write(_ batch: Int64, to output: String) async throws -> Counts {
         var files: [(key: CacheKey, file: StoredFile)] = []

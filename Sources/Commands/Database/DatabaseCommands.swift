@@ -31,7 +31,7 @@ extension Command {
         return .done
     }
 
-    /// For readers. 'db url' and JSON have the whole URL, so that variables such as PGHOSTADDR change nothing.
+    /// For display. 'db url' and JSON print the whole URL, so that variables such as PGHOSTADDR change nothing.
     private static func withoutEmptyParameters(_ url: String) -> String {
         let parts = url.split(separator: "?", maxSplits: 1)
         guard parts.count == 2 else { return url }
@@ -160,9 +160,9 @@ extension Command {
     }
 }
 
-/// The roles of the database that a command needs, for the error of a login that lacks them.
+/// The database roles that a command needs, for errors of logins that lack them.
 enum RequiredRole {
-    /// Empty for a command that no role of Larder's allows, such as `migrate`, which the owner of the schema runs.
+    /// Empty if no role allows the command, such as `migrate`, which needs the schema's owner.
     static func names(for command: Command) -> [String] {
         switch command.name {
         case "run": ["larder_producer", "larder_worker"]
@@ -179,7 +179,7 @@ enum RequiredRole {
         }
     }
 
-    /// What to do about `error` of `command`; nil unless the database denied a permission that a role has.
+    /// The remedy for an error of `command`; nil unless the database denied a permission that a role has.
     static func remedy(_ error: any Error, of command: Command, login: String?) -> String? {
         let names = names(for: command).joined(separator: ", ")
         guard let error = error as? QueueError, error.isDenied, !names.isEmpty else { return nil }
@@ -187,7 +187,7 @@ enum RequiredRole {
         return "'larder \(command.name)' needs \(names): GRANT \(names) TO \(login)"
     }
 
-    /// The user that a database URL names.
+    /// The user in a database URL.
     static func login(_ url: String?) -> String? {
         let parts = url.flatMap { URLComponents(string: $0) }
         return [parts?.user, parts?.queryItems?.last { $0.name == "user" }?.value].compactMap(\.self).first {

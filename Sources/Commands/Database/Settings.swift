@@ -7,9 +7,9 @@ import ObjectStore
 import Terminal
 import Worker
 
-/// The database and the cache of a command: from options, else variables, else defaults.
+/// A command's database and cache: from options, else variables, else defaults.
 struct Settings {
-    /// LARDER_HOME, the directory of the embedded database and the default cache.
+    /// LARDER_HOME: contains the embedded database and the default cache.
     let home: String
     let cacheRoot: String
     /// A libpq URL or key/value string; nil for the embedded database.
@@ -42,7 +42,7 @@ struct Settings {
             ?? arguments.variable("DATABASE_URL")
     }
 
-    /// The cache root where no setting names one.
+    /// The default cache root.
     static func standardCache(_ home: String) -> String { home + "/cache" }
 
     /// LARDER_HOME or its default; nil without HOME.
@@ -52,36 +52,36 @@ struct Settings {
         return variable("HOME").map { $0 + "/.local/share/larder" }
     }
 
-    /// The cache in `root`; nil when there is none. Creates nothing.
+    /// The cache in `root`; nil if there is none. Creates nothing.
     ///
-    /// - Throws: `StoreError` for a cache that cannot be used.
+    /// - Throws: `StoreError` for an unusable cache.
     static func existingCache(
         _ root: String, _ naming: any CacheNaming = .sdWebImage
     ) throws(StoreError) -> DirectoryStore? {
-        // The file is written when a cache is opened for the first time.
+        // The file is written when a cache is first opened.
         access(root + "/" + CacheID.fileName, F_OK) == 0 ? try DirectoryStore(opening: root, naming: naming) : nil
     }
 
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }
 
-    /// Starts the embedded database and returns its URL. Prints a line before it is created, unless `--quiet` is given.
+    /// Starts the embedded database and returns its URL. Prints a line before creating it, unless `--quiet` is given.
     func startEmbedded() async throws(ClusterError) -> String {
         try await cluster.start { [isQuiet] directory in
             if !isQuiet { Console.note("larder: creating the database in \(PrintableText.text(directory))") }
         }
     }
 
-    /// The URL of the database. Starts and creates nothing.
+    /// The database's URL. Starts and creates nothing.
     ///
-    /// - Throws: `CommandError` when none is given and the embedded one is not running.
+    /// - Throws: `CommandError` if none is given and the embedded one is not running.
     func database() async throws -> String {
         if let databaseURL { return databaseURL }
         return try await embeddedURL()
     }
 
-    /// The URL of the embedded database. Starts and creates nothing.
+    /// The embedded database's URL. Starts and creates nothing.
     ///
-    /// - Throws: `CommandError` when it is not running.
+    /// - Throws: `CommandError` if it is not running.
     func embeddedURL() async throws -> String {
         let status = try await cluster.status()
         switch status.state {
@@ -98,13 +98,13 @@ struct Settings {
         }
     }
 
-    /// Opens the queue; an unreachable database is an error at once.
+    /// Opens the queue; an unreachable database is an immediate error.
     ///
     /// - Parameters:
-    ///   - starting: creates, starts and migrates the embedded database when no other is given.
-    ///   - migrate: migrates a given database, too.
+    ///   - starting: creates, starts and migrates the embedded database if no other is given.
+    ///   - migrate: also migrates a given database.
     ///   - maxWait: how long later calls wait for an unavailable database; zero by default.
-    ///   - wait: when given, waits for an unavailable database.
+    ///   - wait: if given, waits for an unavailable database.
     func openQueue(
         starting: Bool = false, migrate: Bool = false, maxWait: Duration = .zero, waiting wait: DatabaseWait? = nil
     ) async throws -> PostgresJobQueue {
@@ -127,7 +127,7 @@ struct Settings {
         return PostgresJobQueue(configuration)
     }
 
-    /// The URL of a bucket as it is, else an absolute path.
+    /// A bucket's URL unchanged, else an absolute path.
     ///
     /// - Throws: an empty text, which would be the current directory.
     static func cachePlace(_ text: String) throws(CommandError) -> String {
@@ -143,16 +143,16 @@ struct Settings {
     }
 }
 
-/// How a worker that runs all the time waits for its database at the start.
+/// How a long-running worker waits for its database at the start.
 struct DatabaseWait {
     /// Ends the wait.
     let stop: ShutdownRequest
-    /// Whether a database that is not migrated yet is waited for, too: its probes say so meanwhile.
+    /// Whether to wait also for an unmigrated database, which the probes report meanwhile.
     let includesMigration: Bool
-    /// Called after each attempt that failed, with true for the first one.
+    /// Called after each failed attempt, with true for the first one.
     let report: @Sendable (QueueError, Bool) -> Void
 
-    /// Checks that the database is ready, again and again while `wait` allows.
+    /// Checks repeatedly that the database is ready, as long as `wait` allows.
     static func untilReady(_ queue: PostgresJobQueue, _ wait: DatabaseWait?) async throws(QueueError) {
         var isFirst = true
         while true {

@@ -2,7 +2,7 @@ import CommandLine
 import JobQueue
 import Terminal
 
-/// What to do about the name of a pipeline, queue, batch or schedule that does not exist.
+/// Remedies for an unknown pipeline, queue, batch or schedule.
 enum UnknownName {
     private enum Kind: String {
         case pipeline, queue, batch, schedule
@@ -26,7 +26,7 @@ enum UnknownName {
             }
         }
 
-        /// Empty when they cannot be read; of batches the newest.
+        /// Empty if they cannot be read; the newest batches.
         func names(in queue: PostgresJobQueue) async -> [String] {
             switch self {
             case .pipeline: await UnknownName.pipelines(in: queue)
@@ -37,7 +37,7 @@ enum UnknownName {
         }
     }
 
-    /// The nearest name, the command that lists all, and what creates a queue; nil for another error.
+    /// The nearest name, the command that lists all, and the command that creates a queue; nil for other errors.
     static func remedy(_ error: any Error, _ arguments: Arguments) async -> String? {
         guard let kind = Kind(error) else { return nil }
         let operand = arguments.operandBytes.first.map { String(decoding: $0, as: UTF8.self) }
@@ -52,7 +52,7 @@ enum UnknownName {
         return near.map { "did you mean '\(PrintableText.text($0))'? \(remedy)" } ?? remedy
     }
 
-    /// The names of the pipelines; empty when they cannot be read.
+    /// Empty if they cannot be read.
     static func pipelines(in queue: PostgresJobQueue) async -> [String] {
         ((try? await queue.reports.pipelines()) ?? []).map(\.name)
     }

@@ -4,7 +4,7 @@ import Lists
 import Reports
 import Terminal
 
-/// URLs as an app makes them: an app escapes `ä`, a space, `[` or `|` and asks for the key of the escaped URL.
+/// URLs as an app makes them: it escapes `ä`, a space, `[` or `|` and uses the escaped URL's key.
 struct AppURLs {
     static let option = Option(
         "escape-urls",
@@ -20,9 +20,9 @@ struct AppURLs {
         escapes = arguments.flag(Self.option.name)
     }
 
-    /// The URL to use in place of `url`. Prints a warning for the first URL that an app would escape.
+    /// The URL to use instead of `url`. Warns about the first URL that an app would escape.
     ///
-    /// - Parameter place: the place of the URL in its list, before the warning.
+    /// - Parameter place: the URL's position in its list, before the warning.
     mutating func url(_ url: String, place: String = "") -> String {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         guard escapes || !hasWarned, scheme == "http" || scheme == "https",
@@ -37,7 +37,6 @@ struct AppURLs {
         return url
     }
 
-    /// Replaces the URLs of `items`.
     mutating func apply(to items: [ListItem]) -> [ListItem] {
         items.map { item in
             var item = item

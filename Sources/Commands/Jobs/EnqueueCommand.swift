@@ -74,7 +74,7 @@ extension Command {
             ? try await URLSource(arguments, command: "enqueue", bad: bad, until: stop) : URLSource()
         let queue = try await Settings(arguments).openQueue(starting: !isDryRun)
         if let cached {
-            // No batch is opened when there is nothing to enqueue.
+            // Open no batch if there is nothing to enqueue.
             guard let found = try await CachedOriginals.source(cached, arguments, options, queue) else { return .done }
             source = found
         }

@@ -8,9 +8,9 @@ import Prefetcher
 import Telemetry
 import Terminal
 
-/// The options of `enqueue` and `run` that describe what to enqueue.
+/// The options of `enqueue` and `run` that say what to enqueue.
 struct EnqueueOptions {
-    /// - Parameter priority: the default that the help states.
+    /// - Parameter priority: the default stated in the help.
     static func options(priority: Int) -> [Option] {
         URLSource.options + [
             Option(
@@ -49,16 +49,16 @@ struct EnqueueOptions {
 
     private static var namesWithEffect: String { LoadOptions.withEffect.names.joined(separator: ", ") }
 
-    /// The source of the URLs in messages.
+    /// The source of the URLs, in messages.
     let origin: String
     var template: EnqueueRequest
-    /// Whether a name whose batch is sealed and not finished opens its next run.
+    /// Whether a name whose batch is sealed but unfinished opens its next run.
     var opensNextRun = false
-    /// The URL of the batch's webhook; nil for none.
+    /// The batch's webhook; nil for none.
     let onFinished: String?
-    /// Whether variants by another recipe are made again.
+    /// Whether to remake variants with another recipe.
     let remakes: Bool
-    /// The pipeline of `--variant` options, to be stored first.
+    /// The pipeline from `--variant` options, to be stored first.
     let adHoc: Pipeline?
     let appURLs: AppURLs
 
@@ -132,7 +132,7 @@ struct EnqueueOptions {
         }
     }
 
-    /// SDWebImage's options from an `--options` value: names or numbers, separated by commas.
+    /// SDWebImage's options from `--options`: names or numbers, separated by commas.
     static func loadOptions(_ list: String?) throws(CommandError) -> LoadOptions {
         var options: LoadOptions = []
         guard let list else { return options }
@@ -147,7 +147,7 @@ struct EnqueueOptions {
         return options
     }
 
-    /// The time or delay of the option `name`.
+    /// The time or delay in option `name`.
     static func start(_ text: String, of name: String) throws(CommandError) -> EnqueueRequest.Start {
         guard let start = EnqueueRequest.Start(spelling: text) else {
             throw .usage("--\(name): '\(text)' is neither a time such as 2026-11-21T18:00:00Z nor a delay such as +10m")
@@ -156,19 +156,19 @@ struct EnqueueOptions {
     }
 }
 
-/// The span whose children the spans of enqueued jobs are.
+/// The parent span of enqueued jobs.
 enum TraceparentOption {
     static let option = Option(
         "traceparent", .value("TEXT"),
         "the span of W3C Trace Context whose child the work is, 00-TRACE-SPAN-FLAGS; default: TRACEPARENT")
 
-    /// The variable that tools set for the programs that they start.
+    /// The variable that tools set for programs that they start.
     private static let variable = "TRACEPARENT"
 
-    /// The value in the form of version 00; nil for a command without the option.
+    /// In the form of version 00; nil for a command without the option.
     ///
-    /// - Throws: wrong usage for a wrong value of the option. A wrong value of `TRACEPARENT` is noted and ignored, as W3C
-    ///   Trace Context demands.
+    /// - Throws: wrong usage for an invalid option value. An invalid `TRACEPARENT` is noted and ignored, as W3C Trace
+    ///   Context demands.
     static func value(_ arguments: Arguments) throws(CommandError) -> String? {
         guard arguments.has(option.name) else { return nil }
         if let text = try arguments.value(option.name) {

@@ -5,9 +5,9 @@ import Lists
 import Reports
 import Terminal
 
-/// Puts all URLs of a source into one batch, 10,000 per call.
+/// Enqueues all URLs of a source into one batch, 10,000 per call.
 struct EnqueueStream {
-    /// The answer to one item, and the number of the batch; nil in a dry run.
+    /// An item's answer and the batch's number; nil in a dry run.
     typealias Answered = (ListItem, EnqueueAnswer, Int64?) throws -> Void
 
     /// The open batch was filled from another list.
@@ -18,9 +18,9 @@ struct EnqueueStream {
     let bad: BadLines
     private var pipelines = KnownPipelines()
     private var appURLs: AppURLs
-    /// Counts stored variants that differ, when set.
+    /// Counts stored variants that differ, if set.
     private var recipes: StoredRecipes?
-    /// How many stored variants of the enqueued images were made by another recipe.
+    /// Stored variants of the enqueued images made by another recipe.
     private(set) var differing = 0
 
     init(queue: PostgresJobQueue, options: EnqueueOptions, bad: BadLines) {
@@ -32,12 +32,12 @@ struct EnqueueStream {
 
     /// Enqueues everything in `source`, passes each answer to `answered`, and seals the batch.
     ///
-    /// After an error or a signal a batch without a name is sealed, because no command can add to it. A batch with a
-    /// name stays open: the database has recorded how much of the list is enqueued, and the same command continues
-    /// there. The error message states which. When another list than the first run's is given with `--next-run`, it is
-    /// sealed as well: it would refuse every later list.
+    /// After an error or signal, an unnamed batch is sealed, because no command can add to it. A named batch stays
+    /// open: the database records how much of the list is enqueued, and the same command continues there. The error
+    /// message tells which. With `--next-run` and another list than the first run's, it is also sealed; otherwise it
+    /// would refuse every later list.
     ///
-    /// - Returns: the number of the batch.
+    /// - Returns: the batch's number.
     mutating func all(
         from source: inout URLSource, priority: Int? = nil, leavingOpen: Bool = false, answered: Answered
     ) async throws -> Int64 {
@@ -55,7 +55,7 @@ struct EnqueueStream {
             repeat {
                 request.source = nil
                 if let list = source.list, request.batch != nil {
-                    // A list that is given twice is enqueued twice.
+                    // A list given twice is enqueued twice.
                     let times = given[list, default: 0] + 1
                     given[list] = times
                     let name = times == 1 ? list : "\(list) (\(times))"
@@ -68,8 +68,8 @@ struct EnqueueStream {
                 guard !source.wasStopped else { throw Self.stopped(at: source.line, of: source.list, count) }
             } while try await source.advance()
             if count == 0 { Console.note("larder: no URLs in \(options.origin)") }
-            // Seals before the list's progress is deleted: the same command in between finds a sealed batch and does
-            // not enqueue the list again.
+            // Seals before deleting the list's progress, so that the same command in between finds a sealed batch and
+            // does not enqueue the list again.
             if !leavingOpen { try await queue.producer.seal(.id(batch)) }
             for list in lists { try await queue.producer.endSource(list, batch: batch) }
             return batch
@@ -82,7 +82,7 @@ struct EnqueueStream {
         }
     }
 
-    /// Counts the stored variants that differ in what is enqueued from now on.
+    /// Counts differing stored variants from now on.
     mutating func countDiffering() async throws {
         guard !options.remakes else { return }
         var variants = options.adHoc?.variants ?? []
@@ -104,8 +104,8 @@ struct EnqueueStream {
         }
     }
 
-    /// Passes on what would be answered, and changes nothing. A URL that joins another one of an earlier call is
-    /// answered `inserted`.
+    /// Passes on the expected answers and changes nothing. A URL that joins one from an earlier call is answered
+    /// `inserted`.
     mutating func rehearse(_ source: inout URLSource, answered: Answered) async throws {
         var request = options.template
         request.isDryRun = true
@@ -116,7 +116,7 @@ struct EnqueueStream {
         } while try await source.advance()
     }
 
-    /// While the database handles one call, the next chunk is read and the previous answers are passed on.
+    /// Reads the next chunk and passes on the previous answers while the database handles a call.
     ///
     /// - Returns: the number of URLs.
     private mutating func stream(
@@ -129,7 +129,7 @@ struct EnqueueStream {
             request.fill(items)
             let (queue, call) = (queue, request)
             async let answers = queue.producer.enqueue(call)
-            // An error while reading or printing must not lose the answers of the call that is under way.
+            // An error while reading or printing must not lose the current call's answers.
             let printed = Result { try zip(done.items, done.answers).forEach(answered) }
             var next: [ListItem] = []
             var failure: (any Error)?
@@ -155,9 +155,9 @@ struct EnqueueStream {
         appURLs.apply(to: try await pipelines.next(count, of: &source, queue, bad))
     }
 
-    /// Skips the URLs that an earlier run has enqueued and returns their count.
+    /// Skips URLs enqueued by an earlier run and returns their count.
     ///
-    /// - Throws: `OtherList` when the list is another one than the earlier run's.
+    /// - Throws: `OtherList` if the earlier run had another list.
     private mutating func skipEnqueued(of list: String, in batch: Int64, _ source: inout URLSource) async throws -> Int
     {
         guard let progress = try await queue.producer.sourceProgress(list, batch: batch) else { return 0 }
@@ -201,7 +201,6 @@ struct EnqueueStream {
 }
 
 extension EnqueueRequest {
-    /// Makes this the request for some items.
     fileprivate mutating func fill(_ items: [ListItem]) {
         urls = items.map(\.url)
         metas = items.contains { $0.meta != nil } ? items.map(\.meta) : []
@@ -209,11 +208,11 @@ extension EnqueueRequest {
     }
 }
 
-/// Leaves out the items of lists whose pipeline does not exist: one of them would make the database refuse the call.
+/// Drops list items with an unknown pipeline, since one would make the database refuse the call.
 struct KnownPipelines {
-    /// By name, whether it exists.
+    /// Whether each pipeline exists, by name.
     private var known: [String: Bool] = [:]
-    /// All names, read for the first that does not exist.
+    /// All names, read when the first unknown one appears.
     private var names: [String]?
 
     /// Up to `count` items of the current list; empty at its end.
@@ -248,7 +247,7 @@ struct KnownPipelines {
             guard error.code == .unknownPipeline else { throw error }
             answer = false
         }
-        // A list of a million names must not fill the memory.
+        // A list with a million names must not fill the memory.
         if known.count < 10_000 { known[name] = answer }
         return answer
     }

@@ -11,7 +11,7 @@ enum JobFilterOptions {
     static let error = Option("error", .value("ERROR"), "only jobs that failed with this domain and code")
     static let dryRun = Option("dry-run", "print how many it would be, and change nothing")
 
-    /// - Parameter since: from when on the time of `--older-than` counts.
+    /// - Parameter since: the start of the time for `--older-than`.
     static func options(since: String) -> [Option] {
         [
             origin, url, error,
@@ -20,17 +20,16 @@ enum JobFilterOptions {
         ]
     }
 
-    /// The names of the conditions.
     static let names = "--origin, --url, --error and --older-than"
 
-    /// The error of `--dry-run` without a condition.
+    /// The error for `--dry-run` without a condition.
     static func missing(of command: String) -> CommandError {
         .usage("\(command): --dry-run needs a condition: one of \(names)")
     }
 
-    /// The conditions that are given on the command line: a variable that is set for other commands selects nothing.
+    /// The conditions on the command line, ignoring variables, which may be set for other commands.
     ///
-    /// - Throws: wrong usage for a value that is none.
+    /// - Throws: wrong usage for an invalid value.
     static func filter(_ arguments: Arguments) throws(CommandError) -> JobFilter {
         func value(_ name: String) throws(CommandError) -> String? {
             arguments.isGiven(name) ? try arguments.value(name) : nil
@@ -50,7 +49,7 @@ enum JobFilterOptions {
         return filter
     }
 
-    /// Reads `SDWebImageErrorDomain 2001`.
+    /// Parses `SDWebImageErrorDomain 2001`.
     private static func errorCode(_ text: String) throws(CommandError) -> FailureCode {
         let words = text.split(separator: " ")
         guard words.count == 2, let code = Int32(words[1]) else {

@@ -3,7 +3,7 @@ import JobQueue
 import Reports
 import Terminal
 
-/// One job with its attempts, as `status --job` prints it.
+/// A job with its attempts, for `status --job`.
 struct JobReport {
     let job: JobStatus
     let attempts: [JobAttempt]
@@ -31,7 +31,7 @@ struct JobReport {
         return object
     }
 
-    /// Some lines for the job, then one line per attempt.
+    /// Lines about the job, then one per attempt.
     var text: String {
         let batch = BatchProgress.title(job.batchName, job.batch)
         let detail = job.reason?.rawValue ?? job.outcome?.rawValue

@@ -3,25 +3,25 @@ import ImageModel
 import Reports
 import Terminal
 
-/// A command for the user to run next, complete: with the options that this command was given.
+/// A complete command for the user to run next, with this command's options.
 ///
-/// Environment variables and configuration files apply to it as they did to this command, so they are not repeated.
+/// Environment variables and configuration files apply to it as well, so they are not repeated.
 struct NextCommand {
-    /// The command line, quoted for a shell.
+    /// Quoted for a shell.
     let text: String
-    /// Whether a password was left out, which the user has to add.
+    /// Whether a password was omitted, which the user has to add.
     let hidesSecret: Bool
 
-    /// The line for people, after what it is good for.
+    /// The line for people, after its purpose.
     var line: String {
         hidesSecret ? "\(text)   (passwords are not repeated: add them)" : text
     }
 
     /// - Parameters:
-    ///   - command: `work`.
-    ///   - flags: further options without a value, `--drain`.
-    ///   - names: the options that the command accepts; others of this command are dropped.
-    ///   - settings: what the worker needs beyond its options.
+    ///   - command: such as `work`.
+    ///   - flags: additional options without a value, such as `--drain`.
+    ///   - names: the options that the command accepts; others are dropped.
+    ///   - settings: the worker's additional settings.
     ///   - operands: unquoted.
     init(
         _ command: String, _ flags: [String] = [], repeating arguments: Arguments, only names: Set<String>,
@@ -48,7 +48,7 @@ struct NextCommand {
         self.hidesSecret = hidesSecret
     }
 
-    /// A value without passwords and signatures. A user's name alone stays: without it the command would fail.
+    /// A value without passwords and signatures. A user name alone is kept: without it the command would fail.
     private static func withoutSecret(_ value: String) -> String {
         let text = hasPassword(value) ? ShownURL.masked(value) : withUser(value)
         guard let password = text.range(ofASCII: "password=") else { return text }
@@ -57,10 +57,10 @@ struct NextCommand {
         return text[..<password.upperBound] + "***" + rest[end...]
     }
 
-    /// The value with signatures masked, and its user name.
+    /// The value with masked signatures, and its user name.
     private static func withUser(_ value: String) -> String {
         let masked = ShownURL.masked(value)
-        // Nothing but the user's name was removed.
+        // Only the user's name was removed.
         return ShownURL.text(value) == masked ? value : masked
     }
 
@@ -75,7 +75,7 @@ struct NextCommand {
 }
 
 extension String {
-    /// The first place of a text of ASCII characters.
+    /// The first position of an ASCII text.
     fileprivate func range(ofASCII text: String) -> Range<String.Index>? {
         let wanted = Array(text.utf8)
         var start = utf8.startIndex
@@ -87,14 +87,14 @@ extension String {
     }
 }
 
-/// The settings that failed images need beyond a worker's options, gathered while it works.
+/// Settings that failed images need beyond a worker's options, collected while it works.
 struct NeededSettings: Sendable {
-    /// Values of one option that are kept; the command then lets some of the images pass.
+    /// Values kept per option; the command then allows some of the images.
     private static let valueLimit = 50
 
     private var lists: [String: [String]] = [:]
     private var limits: [String: (value: String, amount: Int)] = [:]
-    /// The names in the order in which they came.
+    /// In order of appearance.
     private var names: [String] = []
 
     var isEmpty: Bool { names.isEmpty }
@@ -119,11 +119,10 @@ struct NeededSettings: Sendable {
         }
     }
 
-    /// Whether the options of these settings take the place of a given one.
+    /// Whether these settings replace the given option.
     func replaces(_ name: String) -> Bool { names.contains(name) }
 
-    /// The options of the settings. A repeatable option has the values that were given, also by a variable, and the
-    /// further ones.
+    /// The settings' options. A repeatable option has its given values, also from a variable, and the additional ones.
     func options(beyond arguments: Arguments) -> [(name: String, value: String)] {
         names.flatMap { name -> [(name: String, value: String)] in
             if let limit = limits[name] { return [(name, limit.value)] }

@@ -3,17 +3,17 @@ import JobQueue
 import Reports
 import Terminal
 
-/// Shows the progress of one batch on standard error: one line of a terminal, redrawn twice a second.
+/// Shows a batch's progress on standard error: one terminal line, redrawn twice a second.
 struct ProgressWatch {
     let queue: PostgresJobQueue
     /// Draws the line; nil removes it.
     let draw: @Sendable (String?) -> Void
-    /// What the loads of this process do now, as `LoadStageName.text` says it.
+    /// The current stages of this process's loads, from `LoadStageName.text`.
     var stages: @Sendable () -> String? = { nil }
-    /// The queue of the batch, read every five seconds; nil for none.
+    /// The batch's queue, read every five seconds; nil for none.
     var glance: (@Sendable () async -> QueueGlance?)?
 
-    /// Reads the progress until the batch is over or the task is cancelled.
+    /// Shows the progress until the batch is over or the task is cancelled.
     func follow(_ batch: BatchReference) async throws {
         defer { draw(nil) }
         var rate = RecentRate()
@@ -37,16 +37,16 @@ struct ProgressWatch {
 struct QueueGlance: Equatable, Sendable {
     var isPaused = false
     var heldOrigins = 0
-    /// Items of the queue that are not finished.
+    /// Unfinished items.
     var openItems = 0
 
-    /// `queue paused`, `2 origins held`.
+    /// Such as `queue paused`, `2 origins held`.
     var notes: [String] {
         [isPaused ? "queue paused" : nil, heldOrigins > 0 ? "\(heldOrigins.counted("origin")) held" : nil]
             .compactMap(\.self)
     }
 
-    /// Reads it; nil without an answer, or for a login that may not read the queues.
+    /// Nil without an answer, or if the login may not read the queues.
     static func of(_ name: String, in queue: PostgresJobQueue) async -> QueueGlance? {
         guard let status = try? await queue.reports.queues().first(where: { $0.name == name }),
             let held = try? await HeldOriginLine.visible(in: queue)

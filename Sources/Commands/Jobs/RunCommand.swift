@@ -49,9 +49,9 @@ extension Command {
         let queue = try await settings.openQueue(
             starting: true, migrate: arguments.flag("migrate"), maxWait: WorkerSetup.maxWait)
 
-        // Fails before anything is enqueued if the login may not work.
+        // Fail before enqueueing anything if the login may not work.
         _ = try await queue.workers.originHolds()
-        // Items that fail here have no job and print their line now. Priority 1 places the jobs ahead of the queue's
+        // Items that fail here have no job and print their line now. Priority 1 puts the jobs ahead of the queue's
         // default of 4, because the command waits for them.
         var stream = EnqueueStream(queue: queue, options: options, bad: bad)
         let batch = try await stream.all(from: &source, priority: 1) { item, answer, _ in
@@ -128,7 +128,7 @@ extension Command {
             if let differing = hint.differing {
                 Console.note("larder: \(differing); this makes them again: \(hint.remake.line)")
             }
-            // Another worker may have completed the jobs that were left at the time limit.
+            // Another worker may have completed the jobs left at the time limit.
             var ended = summary
             ended.left = report.progress.open > 0 ? .work : .nothing
             let someFailed = report.progress.skipped > 0 || report.progress.open > 0 || bad.count > 0
@@ -148,7 +148,7 @@ extension Command {
         }
     }
 
-    /// A line about a fault of this machine, without which the command would seem to hang.
+    /// Reports a fault of this machine, without which the command would seem to hang.
     private static func waitingNote(_ event: WorkerEvent) -> String? {
         switch event {
         case .localFault(let fault?): "larder: waiting, this machine has a fault: \(fault.message)"
@@ -157,7 +157,7 @@ extension Command {
         }
     }
 
-    /// Says what is left and how it is continued.
+    /// Reports the remaining work and the command that continues it.
     private static func noteLeft(
         _ open: Int, of batch: Int64, named name: String, _ stop: ShutdownRequest, in queue: PostgresJobQueue,
         _ hint: WorkerHint
@@ -178,7 +178,7 @@ extension Command {
         for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
     }
 
-    /// Runs `body` and shows progress until it returns.
+    /// Runs `body` and shows progress meanwhile.
     private static func showing<Value: Sendable>(
         _ watch: ProgressWatch?, of batch: Int64, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -200,12 +200,12 @@ extension Command {
         }
     }
 
-    /// Prints the lines of jobs that another worker ended, that were joined, or whose lines the printer refused.
+    /// Prints jobs that another worker ended, that were joined, or whose lines the printer refused.
     private static func printOthers(
         of batch: Int64, in queue: PostgresJobQueue, except printed: Set<Int64>
     ) async throws {
         for try await record in BatchRecords(of: batch, in: queue) {
-            // The lines of items without a job were printed when they were enqueued.
+            // Items without a job were printed when enqueued.
             guard let job = record.job, !printed.contains(job) else { continue }
             try Console.json(JobLine(record))
         }
@@ -213,7 +213,7 @@ extension Command {
 }
 
 extension JobLine {
-    /// The line of a job's last attempt; nil when the job is not complete.
+    /// A job's last attempt; nil if the job is not complete.
     init?(_ report: AttemptReport) {
         let outcome: String
         var error: FailureReason?

@@ -7,16 +7,16 @@ import Reports
 import Terminal
 import Worker
 
-/// The last lines of `run`: how many images are ready, what their variants save, where they are, and what to run next.
+/// The last lines of `run`: number of images, bytes saved, location, and the next command.
 final class RunEnding: Sendable {
     private struct Sizes {
-        /// Bytes of the variants, and of their originals, counted once for each variant.
+        /// Bytes of the variants, and of their originals, counted once per variant.
         var variants = 0, originals = 0
     }
 
     private let sizes = Locked(Sizes())
 
-    /// Adds up the files of a job that succeeded or failed.
+    /// Adds the files of a job that succeeded or failed.
     func observe(_ event: WorkerEvent) {
         guard case .completed(let report) = event else { return }
         let stored = report.load.stored
@@ -29,9 +29,9 @@ final class RunEnding: Sendable {
         }
     }
 
-    /// The lines, each with its newline; without an image only the first one.
+    /// The lines with newlines; without an image only the first.
     ///
-    /// - Parameter title: the directory or the URL of the images.
+    /// - Parameter title: the images' directory or URL.
     func text(_ progress: BatchProgress, in title: String, _ arguments: Arguments) -> String {
         let images = "\(progress.succeeded.grouped) of \(progress.total.grouped) "
         var text = "Finished: \(images)\(progress.total == 1 ? "image" : "images").\(saved)\n"

@@ -3,13 +3,13 @@ import ImageModel
 import JobQueue
 import Terminal
 
-/// The recipes of a pipeline's variants, where another pipeline or version has a variant with the same key and another
-/// recipe: its files stay as they are unless they are made again.
+/// Recipes of a pipeline's variants for which another pipeline or version has the same key and another recipe: existing
+/// files stay unless remade.
 struct StoredRecipes {
     private let queue: PostgresJobQueue
     private let wanted: [WantedRecipe]
 
-    /// Compares variants with the pipelines that were added last.
+    /// Compares variants with the newest pipelines.
     init(of variants: [Variant], in queue: PostgresJobQueue) async throws(QueueError) {
         self.queue = queue
         guard !variants.isEmpty else {
@@ -31,12 +31,12 @@ struct StoredRecipes {
         }
     }
 
-    /// How many stored variants of these images differ; of all images by default.
+    /// Differing stored variants of these images; of all images by default.
     func differing(_ urls: [String]? = nil) async throws(QueueError) -> Int {
         try await queue.reports.differingVariants(wanted, of: urls)
     }
 
-    /// `3 variants differ from their stored recipe`, or nil for none.
+    /// `3 variants differ from their stored recipe`; nil for none.
     static func text(_ count: Int) -> String? {
         guard count > 0 else { return nil }
         return "\(count.counted("variant")) \(count == 1 ? "differs" : "differ") from "

@@ -6,10 +6,9 @@ import ObjectStore
 import Terminal
 import Worker
 
-/// The URLs of a command, read in chunks: the operands, then the lists of `--from`, one after the other, then the files
-/// of `--from-directory`.
+/// A command's URLs, read in chunks: operands, then the `--from` lists, then the files of `--from-directory`.
 struct URLSource {
-    /// The most distinct settings in a chunk, because each costs a call of the database.
+    /// Maximum distinct settings per chunk, because each costs a database call.
     private static let mostSettings = 100
 
     private enum Place {
@@ -24,13 +23,13 @@ struct URLSource {
     private let table: TableOptions
     private let stop: ShutdownRequest
     private let bad: BadLines
-    /// The options that name an object store; nil without lists.
+    /// For the object store of a list; nil without lists.
     private let arguments: Arguments?
     private var reader: ListReader?
     private var directory: DirectoryReader?
-    /// The items that `init` has read.
+    /// Items already read by `init`.
     private var ahead: ArraySlice<ListItem> = []
-    /// The list that is read; nil for operands alone.
+    /// The current list; nil for operands.
     private(set) var list: String?
 
     static let options =
@@ -54,8 +53,8 @@ struct URLSource {
 
     /// Reads the first chunk, so that an unreadable list is an error before a batch is opened for it.
     ///
-    /// - Parameter count: operands that are no URLs.
-    /// - Throws: wrong usage without operands and `--from`; a `CommandError` when a file cannot be read.
+    /// - Parameter count: leading operands that are not URLs.
+    /// - Throws: wrong usage without operands and `--from`; a `CommandError` if a file cannot be read.
     init(
         _ arguments: Arguments, command: String, skipping count: Int = 0, bad: BadLines, until stop: ShutdownRequest
     ) async throws(CommandError) {
@@ -77,7 +76,7 @@ struct URLSource {
             }
         }
         let urls = arguments.operandBytes.dropFirst(count)
-        // Among others an empty URL is a failed item, as in a list.
+        // Among other operands an empty URL is a failed item, as in a list.
         guard !lists.isEmpty || !directories.isEmpty || urls.isEmpty || urls.contains(where: { !$0.isEmpty }) else {
             throw .usage("\(command): the URL is empty")
         }
@@ -122,7 +121,7 @@ struct URLSource {
         arguments = nil
     }
 
-    /// The lines of a file that this command has written.
+    /// The lines of a file written by this command.
     init(readingAll file: borrowing OutputFile) throws(CommandError) {
         self.init()
         // A new description starts at the beginning of the file.
@@ -132,10 +131,10 @@ struct URLSource {
     /// Whether a signal ended the current list.
     var wasStopped: Bool { reader?.wasStopped ?? directory?.wasStopped ?? false }
 
-    /// The number of the line that was read last.
+    /// The last read line's number.
     var line: Int { reader?.line ?? directory?.line ?? 0 }
 
-    /// Goes on to the next list; false when there is none.
+    /// Moves to the next list; false if there is none.
     mutating func advance() async throws(CommandError) -> Bool {
         guard !places.isEmpty else { return false }
         try await openNext()
@@ -156,7 +155,7 @@ struct URLSource {
             return
         }
         if let arguments, BucketAddress.isBucket(path) {
-            // Whole, so that a slow consumer holds no connection.
+            // Downloaded completely, so that a slow consumer holds no connection.
             let file = try await ObjectStoreOptions.download(path, of: "from", arguments)
             reader = try ListReader("/proc/self/fd/\(file.descriptor)", named: path, format: format, options: table) {
                 stop.urgency != .none
@@ -167,8 +166,8 @@ struct URLSource {
         list = path
     }
 
-    /// Up to `count` items of the current list, fewer when their settings differ much; empty at the end. Invalid UTF-8
-    /// is repaired; the queue then answers `invalid`.
+    /// Up to `count` items of the current list, fewer if their settings vary; empty at the end. Invalid UTF-8 is
+    /// repaired; the queue then answers `invalid`.
     mutating func next(_ count: Int) async throws(CommandError) -> [ListItem] {
         var chunk = Array(ahead.prefix(count))
         ahead = ahead.dropFirst(count)

@@ -5,22 +5,22 @@ import Reports
 import Terminal
 import Worker
 
-/// The states and files of URLs, as `status URL` prints them.
+/// States and files of URLs, for `status URL`.
 enum URLStatusReport {
     static let options =
         URLSource.options + [
             Option("pipeline", .value("NAME"), "the pipeline of the URLs, in any version; default 'original'")
         ] + ObjectStoreOptions.server
 
-    /// Whether a command line names URLs, not a batch.
+    /// Whether a command line names URLs instead of a batch.
     static func isWanted(_ arguments: Arguments) throws(CommandError) -> Bool {
         if ["from", "pipeline"].contains(where: arguments.isGiven) { return true }
         return arguments.operandBytes.contains { String(decoding: $0, as: UTF8.self).contains("://") }
     }
 
-    /// Prints a line per URL, each once.
+    /// Prints one line per distinct URL.
     ///
-    /// - Returns: `.failed` when a line of a list could not be read.
+    /// - Returns: `.failed` if a list line could not be read.
     static func show(_ arguments: Arguments) async throws -> ExitCode {
         let bad = BadLines(json: arguments.flag("json"))
         let pipeline = try arguments.value("pipeline") ?? "original"
@@ -41,7 +41,6 @@ enum URLStatusReport {
     }
 }
 
-/// The lines of `status URL`.
 enum URLStatusLine {
     /// The URL with its state, and a line per file.
     static func text(_ status: URLStatus) -> String {

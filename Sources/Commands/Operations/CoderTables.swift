@@ -8,11 +8,11 @@ import Transcoder
 struct CoderTables {
     private struct Table {
         let line: Int
-        /// The strings of each key.
+        /// Strings by key.
         var fields: [String: [String]] = [:]
     }
 
-    /// The most coders of a file.
+    /// Maximum coders per file.
     private static let limit = 32
     private static let keys = ["signature", "media-type", "command", "read"]
 
@@ -43,7 +43,7 @@ struct CoderTables {
         tables[name, default: Table(line: entry.line)].fields[key, default: []].append(text)
     }
 
-    /// The coders without a fault in the order of the file; the faults of the others become `problems`.
+    /// The valid coders in file order; faults of the others become `problems`.
     mutating func coders() -> [ImageCoder] {
         var coders: [ImageCoder] = []
         for (name, table) in tables.sorted(by: { ($0.value.line, $0.key) < ($1.value.line, $1.key) }) {

@@ -81,7 +81,7 @@ extension Command {
 }
 
 extension Arguments {
-    /// The value of a setting and where it is from; a nil value is the default.
+    /// A setting's value and source; a nil value is the default.
     fileprivate func origin(of setting: SettingTable.Setting) -> (value: String?, source: String) {
         var names = [setting.option.variable]
         if setting.option.name == "database" { names += ["LARDER_DATABASE_URL", "DATABASE_URL"] }
@@ -94,13 +94,13 @@ extension Arguments {
 }
 
 private enum ConfigText {
-    /// The default of a setting; for the cache it is the directory that it means here.
+    /// A setting's default; for the cache the actual directory.
     static func standard(of setting: SettingTable.Setting, _ arguments: Arguments) -> String? {
         guard setting.option.name == Settings.cacheOption.name else { return setting.option.defaultText }
         return Settings.home(arguments.variable).map(Settings.standardCache) ?? setting.option.defaultText
     }
 
-    /// A URL of a database without its password, however it is written.
+    /// A database URL without its password, in any notation.
     static func withoutPassword(_ url: String) -> String {
         guard var parts = URLComponents(string: url), parts.scheme != nil else {
             return url.contains("password") ? "(hidden)" : url
@@ -113,7 +113,7 @@ private enum ConfigText {
         return parts.string ?? "(hidden)"
     }
 
-    /// Errors that a worker would report about well-formed settings: one error of each kind of setting.
+    /// Errors that a worker would report for well-formed settings: one per kind of setting.
     static func faults(_ file: ConfigurationFile?, _ environment: [String: String]) -> [String] {
         let options = SettingTable.larder.all.map(\.option)
         let checks: [(Arguments) throws -> Void] = [

@@ -8,16 +8,16 @@ import Terminal
 struct CredentialTables {
     private let references: SecretReference
     private let file: String
-    /// The fields of each profile, as `--credentials` has them.
+    /// Fields by profile, as in `--credentials`.
     private var tables: [String: [String: JSONValue]] = [:]
     private var lines: [String: Int] = [:]
     private(set) var problems: [String] = []
 
-    /// Fields whose values are secrets.
+    /// Fields with secret values.
     private static let secrets: Set = ["password", "keyPassword"]
     private static let secretTables: Set = ["headers", "cookies"]
 
-    /// - Parameter references: the secrets of the file.
+    /// - Parameter references: resolves the file's secrets.
     init(_ references: SecretReference) {
         file = references.file
         self.references = references
@@ -65,7 +65,7 @@ struct CredentialTables {
         }
     }
 
-    /// The profiles without a fault; the faults of the others become `problems`.
+    /// The valid profiles; faults of the others become `problems`.
     mutating func profiles() -> [String: CredentialProfile] {
         var profiles: [String: CredentialProfile] = [:]
         for (name, table) in tables.sorted(by: { $0.key < $1.key }) {

@@ -40,7 +40,6 @@ extension Command {
     }
 }
 
-/// Runs the checks of `doctor` and prints their lines.
 private struct Checkup {
     let json: Bool
     private(set) var failed = false
@@ -72,7 +71,7 @@ private struct Checkup {
                     strips ? "no metadata is left in outputs" : "metadata is left in outputs")
             }
             for (format, refuses) in report.refusesTruncated.sorted(by: { $0.key < $1.key }) {
-                // A GIF decoder does not detect it; the download's length check does.
+                // A GIF decoder does not detect truncation; the download's length check does.
                 passed(
                     "truncated \(format)", refuses ? "refused by the decoder" : "detected only while downloading")
             }
@@ -88,7 +87,7 @@ private struct Checkup {
         }
     }
 
-    /// A missing encoder is a warning: many lists need only the encoders of JPEG, PNG and WebP.
+    /// A missing encoder is a warning: many lists need only JPEG, PNG and WebP.
     private mutating func encoders(_ report: CodecReport) {
         let packages = ["avif": "libheif-plugin-aomenc", "heic": "libheif-plugin-x265"]
         let missing = report.missingEncoders.map(\.name).sorted()
@@ -100,7 +99,7 @@ private struct Checkup {
             severity: missing.isEmpty ? nil : "warning")
     }
 
-    /// A missing feature of the kernel or the container is a failure, or with best effort a warning.
+    /// A missing feature of kernel or container is a failure, with best effort a warning.
     private mutating func sandbox(_ report: CodecReport, _ policy: SandboxPolicy) {
         let isAccepted = policy == .bestEffort, level = report.sandboxLevel
         if let missing = level.missing {
@@ -155,7 +154,7 @@ private struct Checkup {
         }
     }
 
-    /// The cache is created by the first command that writes to it, in the nearest directory that exists.
+    /// The first writing command creates the cache in the nearest existing directory.
     private mutating func newCache(_ root: String) {
         var parent = root
         while access(parent, F_OK) != 0, let slash = parent.lastIndex(of: "/") {
@@ -203,7 +202,7 @@ private struct Checkup {
         }
     }
 
-    /// The result of `call`; nil, and a skipped check, when the login is not permitted to make it.
+    /// The result of `call`; nil, and a skipped check, if the login may not make it.
     private mutating func permitted<Value>(
         _ check: String, _ call: () async throws(QueueError) -> Value
     ) async throws(QueueError) -> Value? {

@@ -2,7 +2,7 @@ import CommandLine
 import Monitoring
 import Terminal
 
-/// The settings that a configuration file may have: of a deployment, not of one call.
+/// The settings allowed in a configuration file: settings of a deployment, not of a single call.
 extension SettingTable {
     static let larder = SettingTable(
         [databaseURL] + LarderSections.all,
@@ -14,15 +14,14 @@ extension SettingTable {
         ["/etc/larder/larder.toml"] + (Settings.home(variable).map { [$0 + "/larder.toml"] } ?? [])
     }
 
-    /// Every variable for the database precedes the file.
+    /// All database variables precede the file.
     private static let databaseURL = Setting(
         section: "database", key: "url", option: Settings.databaseOption, variable: "DATABASE_URL", isSecret: true)
 }
 
-/// The settings by section.
 private enum LarderSections {
-    /// In the order of the documentation. A key is the name of its option, but `url`, `dir` and `format`, which a
-    /// section makes clear, and `origin-` is left out in `[origins]`.
+    /// In documentation order. A key is its option's name, except `url`, `dir` and `format`, which a section makes
+    /// clear; `[origins]` omits `origin-`.
     static let all: [SettingTable.Setting] =
         section(
             "cache",

@@ -13,11 +13,11 @@ struct LarderTables: ConfigurationTables {
 
     private(set) var hosts: [String: OriginOverride] = [:]
     private(set) var credentials: [String: CredentialProfile] = [:]
-    /// In the order of registration.
+    /// In order of registration.
     private(set) var coders: [ImageCoder] = []
-    /// The profiles of the file that is read.
+    /// The current file's profiles.
     private var profiles: CredentialTables?
-    /// The coders of the file that is read.
+    /// The current file's coders.
     private var programs: CoderTables?
 
     mutating func add(_ entry: TOMLEntry, _ secrets: SecretReference) throws(CommandError) -> Bool {
@@ -45,7 +45,7 @@ struct LarderTables: ConfigurationTables {
         }
         if var tables = programs {
             let added = tables.coders()
-            // A coder that is registered again is the last one.
+            // A coder that is registered again becomes the last one.
             coders = coders.filter { old in !added.contains { $0.name == old.name } } + added
             problems += tables.problems
         }
@@ -77,15 +77,14 @@ struct LarderTables: ConfigurationTables {
 }
 
 extension ConfigurationFile {
-    /// The limits of `[origins."HOST"]`.
+    /// Limits from `[origins."HOST"]`.
     var hosts: [String: OriginOverride] { (tables as? LarderTables)?.hosts ?? [:] }
 
-    /// The profiles of `[credentials."NAME"]`.
+    /// Profiles from `[credentials."NAME"]`.
     var credentials: [String: CredentialProfile] { (tables as? LarderTables)?.credentials ?? [:] }
 
-    /// The coders of `[coders."NAME"]`, the last registered last.
+    /// Coders from `[coders."NAME"]`, last registered last.
     var coders: [ImageCoder] { (tables as? LarderTables)?.coders ?? [] }
 
-    /// The files of a command.
     init(_ arguments: Arguments) throws(CommandError) { try self.init(arguments, of: .larder) }
 }

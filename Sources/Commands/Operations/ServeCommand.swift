@@ -87,7 +87,7 @@ extension Command {
 }
 
 extension DashboardAccess {
-    /// - Throws: wrong usage for an address that others can reach, or for changes, without authentication.
+    /// - Throws: wrong usage for a non-loopback address, or for changes, without authentication.
     fileprivate init(_ arguments: Arguments, _ address: ListenAddress) throws {
         self.init(
             token: try arguments.value("token-file").map(Self.token),

@@ -12,9 +12,9 @@ struct BucketSource: ImageSource {
 
     let reader: ObjectReader
 
-    /// The source of the options.
+    /// The options' source.
     ///
-    /// - Throws: wrong usage, also when a bucket is allowed and the environment has no credentials.
+    /// - Throws: wrong usage, also if a bucket is allowed but the environment has no credentials.
     init(_ arguments: Arguments, _ downloader: ImageDownloader, _ limits: FetchLimits) throws(CommandError) {
         let buckets = try arguments.list(Self.option.name).map { (url) throws(CommandError) in
             try ObjectStoreOptions.address(url, of: Self.option.name, arguments)
@@ -28,7 +28,7 @@ struct BucketSource: ImageSource {
 
     func canLoad(_ url: String) -> Bool { BucketAddress.isBucket(url) }
 
-    /// Downloads an object by the rules and limits of the downloader.
+    /// Downloads an object under the downloader's rules and limits.
     func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         try await reader.fetch(request, into: file)
     }

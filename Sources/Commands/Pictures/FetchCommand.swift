@@ -54,7 +54,7 @@ extension Command {
         let descriptor = file.descriptor
         let response = try await Retries(policy: policy, deadline: .now + limit).run {
             () async throws(FetchError) in
-            // An earlier attempt may have written a part of the body.
+            // An earlier attempt may have written part of the body.
             ftruncate(descriptor, 0)
             lseek(descriptor, 0, SEEK_SET)
             if files.canLoad(url) { return try await files.fetch(request, into: descriptor) }

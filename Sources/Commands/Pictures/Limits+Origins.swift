@@ -18,7 +18,7 @@ extension Limits {
                 "failed probes after which jobs fail without a request; by default they wait"),
         ] + downloadOptions
 
-    /// Those that also apply to a single download.
+    /// The options that also apply to a single download.
     static let downloadOptions = [
         Option("robots", .value("WHAT"), "record (default) or refuse what origins forbid to robots"),
         Option("robots-txt", "also read robots.txt"),
@@ -41,7 +41,7 @@ extension Limits {
 
     static func origins(_ arguments: Arguments) throws(CommandError) -> OriginSettings {
         var settings = OriginSettings()
-        // A refused job runs again later, without a slot meanwhile.
+        // A refused job runs again later and occupies no slot meanwhile.
         settings.maxWait = .zero
         if let text = try arguments.value("origin-rate") {
             guard let rate = Double(text), rate >= 0.001, rate <= 1_000_000 else {

@@ -7,7 +7,7 @@ import Prefetcher
 import Terminal
 import Transcoder
 
-/// The options that set limits for commands that download or decode.
+/// The options for limits of commands that download or decode.
 enum Limits {
     static let fetchOptions = [
         Option("allow-address", .values("CIDR"), "allow a private or loopback range, such as 127.0.0.0/8"),
@@ -100,7 +100,7 @@ enum Limits {
         return configuration
     }
 
-    /// The accepted formats: the defaults and the formats of `--allow-format`.
+    /// The default formats and the formats of `--allow-format`.
     static func formats(_ arguments: Arguments) throws(CommandError) -> Set<ImageFormat> {
         var formats = ImageFormat.acceptedByDefault
         for name in try arguments.list("allow-format") {
@@ -156,8 +156,8 @@ extension Limits {
         return configuration
     }
 
-    /// - Throws: wrong usage for a job's context that names a profile which `--credentials` does not have, or a coder
-    ///   which the configuration does not have.
+    /// - Throws: wrong usage for a context that names a profile missing in `--credentials`, or a coder missing in the
+    ///   configuration.
     static func checkNames(of context: String?, _ arguments: Arguments) throws {
         guard let context = try context.map({ try LoadContext(json: $0.utf8) }) else { return }
         if let name = context.credentials, try credentials(arguments)[name] == nil {
@@ -169,7 +169,7 @@ extension Limits {
         }
     }
 
-    /// The profiles of the configuration file and of `--credentials`, which precede.
+    /// Profiles of the configuration file and of `--credentials`, which take precedence.
     static func credentials(_ arguments: Arguments) throws(CommandError) -> [String: CredentialProfile] {
         let tables = arguments.file?.credentials ?? [:]
         guard let path = try arguments.value("credentials") else { return tables }
@@ -201,7 +201,7 @@ enum AllowedPaths {
     static let option = Option(
         "allow-path", .values("DIR"), "allow file: URLs below a directory; links below it are not followed")
 
-    /// The source of the options. `run` itself reads the files that `--from-directory` enqueues.
+    /// The options' source. `run` itself reads the files that `--from-directory` enqueues.
     ///
     /// - Throws: wrong usage for a path that is not a directory.
     static func source(_ arguments: Arguments, _ limits: FetchLimits) throws(CommandError) -> FileSource {

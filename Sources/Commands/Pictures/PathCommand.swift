@@ -66,22 +66,22 @@ extension Command {
     }
 }
 
-/// A file that a URL has in a cache: its original, or a variant.
+/// A URL's file in a cache: the original or a variant.
 private struct NamedFile {
     let url: String
     /// Nil for the original.
     var variant: String?
-    /// Nil for a variant that the naming cannot store; so is `name`.
+    /// Nil if the naming cannot store the variant; so is `name`.
     let key: CacheKey?
     let name: String?
-    /// The format that the variant names.
+    /// The variant's format.
     var format: String?
 
     /// The original and the variants of each URL.
     static func all(of urls: [String], _ arguments: Arguments) async throws -> [NamedFile] {
         var variants = try VariantJSON.variants(try arguments.list("variant"))
         var rule = try VariantJSON.cacheKeyRule(arguments)
-        // Not its variable, which is for what is enqueued.
+        // Ignore its variable, which is meant for enqueueing.
         if arguments.isGiven("pipeline"), let name = try arguments.value("pipeline") {
             guard variants.isEmpty else { throw CommandError.usage("--pipeline and --variant exclude each other") }
             let stored = try await Settings(arguments).openQueue().reports.pipeline(named: name)
@@ -111,8 +111,8 @@ private struct NamedFile {
         }
     }
 
-    /// The format and the time of storing, in ISO 8601 and UTC; nil where the store does not have the file. Of a bucket
-    /// neither is known without a transfer. Blocks.
+    /// The format and storing time, ISO 8601 in UTC; nil if the store lacks the file. For a bucket neither is known
+    /// without a transfer. Blocks.
     func stored(in store: any ImageStore) throws(StoreError) -> (format: String?, at: String?)? {
         guard let name else { return nil }
         guard store.keepsAttributes else { return try store.size(named: name, isUse: false).map { _ in (nil, nil) } }

@@ -24,7 +24,7 @@ struct Retries {
                     try await Task.sleep(for: wait)
                     continue
                 }
-                // A fault of this machine is repeated by a worker only, which can return its jobs in the meantime.
+                // Only a worker repeats a local fault, since it can return its jobs meanwhile.
                 guard classification.isRetried, error.code != .localFault,
                     let wait = policy.wait(
                         before: retry, retryAfter: error.retryAfter, random: .random(in: 0..<1)),

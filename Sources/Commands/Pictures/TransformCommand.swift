@@ -97,7 +97,7 @@ extension Command {
         return source
     }
 
-    /// Prints the plan for the variants of a file as one JSON object or as lines.
+    /// Prints the plan for a file's variants as one JSON object or as lines.
     private static func explain(
         _ path: String, _ variants: [Variant], _ options: LoadOptions, _ arguments: Arguments
     ) async throws -> ExitCode {

@@ -2,22 +2,22 @@ import CommandLine
 import ImageModel
 import Terminal
 
-/// Reads the JSON of options; errors name the option or file and the place in it.
+/// Parses the JSON of options; errors name the option or file and the position in it.
 enum VariantJSON {
     private static let example = #"{"name":"card","thumbnail":{"width":800,"height":800},"format":"webp"}"#
 
     /// `--variant`.
     ///
-    /// - Parameter use: what the command does with the variant.
+    /// - Parameter use: the variant's purpose in the command.
     static func option(_ use: String) -> Option {
         Option(
             "variant", .texts("VARIANT"),
             "\(use): \(VariantShorthand.grammar), such as \(VariantShorthand.example), or JSON; docs/images.md")
     }
 
-    /// The variants of `--variant` options: JSON where a text begins with a brace or a bracket, else the short form.
+    /// The variants of `--variant` options: JSON if a text begins with a brace or bracket, else the short form.
     ///
-    /// - Throws: wrong usage with the number of the `--variant`, when there are several, and the part or JSON path in it.
+    /// - Throws: wrong usage with the number of the `--variant`, if there are several, and the part or JSON path in it.
     static func variants(_ texts: [String]) throws(CommandError) -> [Variant] {
         var variants: [Variant] = []
         for (index, text) in texts.enumerated() {
@@ -48,7 +48,7 @@ enum VariantJSON {
         "make cache keys without query parameters or of other hosts, such as "
             + "'{\"dropQuery\":[\"X-Amz-*\"],\"mapHosts\":{\"cdn1.example.com\":\"cdn.example.com\"}}'")
 
-    /// The rule of `--cache-key`.
+    /// The rule in `--cache-key`.
     static func cacheKeyRule(_ arguments: Arguments) throws(CommandError) -> CacheKeyRule? {
         guard let text = try arguments.value(cacheKeyOption.name) else { return nil }
         return try checking("--cache-key", text.utf8) { () throws(VariantError) in
@@ -56,7 +56,7 @@ enum VariantJSON {
         }
     }
 
-    /// Runs `body` and puts `place` before its errors. When `text` is not JSON, the error also has line and column.
+    /// Runs `body` and prefixes its errors with `place`. If `text` is not JSON, the error also has line and column.
     ///
     /// - Throws: wrong usage, code 4.
     static func checking<Value>(

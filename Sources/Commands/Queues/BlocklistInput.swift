@@ -6,7 +6,7 @@ import Reports
 import Terminal
 
 extension BlockableURL {
-    /// The operands of `command`, at least one. They can be other texts than URLs, so that any entry can be removed.
+    /// The operands of `command`, at least one. They need not be URLs, so that any entry can be removed.
     static func operands(of arguments: Arguments, _ command: String) throws(CommandError) -> [String] {
         let urls = try arguments.operands("URL", of: command)
         for url in urls where !(1...limit).contains(url.utf8.count) {
@@ -16,7 +16,7 @@ extension BlockableURL {
     }
 }
 
-/// The duration and the reason of the blocks that a command adds.
+/// Duration and reason of a command's blocks.
 struct BlockRequest {
     private let duration: Duration
     private let reason: String?
@@ -32,9 +32,9 @@ struct BlockRequest {
         try await queue.operations.block(urls, for: duration, reason: reason)
     }
 
-    /// Blocks the URLs of a file, one a line, and prints how many.
+    /// Blocks the URLs of a file, one per line, and prints the number.
     ///
-    /// - Returns: `.failed` when a line was refused.
+    /// - Returns: `.failed` if a line was refused.
     func add(from path: String, _ arguments: Arguments) async throws -> ExitCode {
         var lines = try LineReader(path, hasComments: true)
         let name = path == "-" ? "standard input" : path

@@ -39,7 +39,7 @@ extension Command {
         do throws(VariantError) { text = try Pipeline(json: stored.spec.utf8).canonicalJSON } catch {
             throw CommandError.larder(.invalidJSON, "pipeline \(stored.name) version \(stored.version): \(error)")
         }
-        // Composed as text, because an encoder would not keep the spelling of numbers.
+        // Composed as text: an encoder would not keep the spelling of numbers.
         Console.line(
             arguments.flag("json")
                 ? #"{"name":\#(try JSONLine.text(stored.name)),"pipeline":\#(text),"version":\#(stored.version)}"#

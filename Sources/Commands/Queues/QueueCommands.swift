@@ -52,14 +52,14 @@ extension Command {
     }
 }
 
-/// The two limits of `queue set` and `origin set`, over all workers. They are set together.
+/// The two limits of `queue set` and `origin set`, over all workers, which are set together.
 enum QueueLimitOptions {
     static let options = [
         Option("max-running", .value("N"), "jobs that run at once, at least 1; none removes the limit"),
         Option("max-rate", .value("R"), "jobs per second, 0.001 to 1000000; none removes the limit"),
     ]
 
-    /// Both limits, nil for no limit; nil when neither is given.
+    /// Both limits, nil for no limit; nil if neither is given.
     static func values(_ arguments: Arguments) throws(CommandError) -> (running: Int?, rate: Double?)? {
         let texts = (running: try arguments.value("max-running"), rate: try arguments.value("max-rate"))
         guard texts != (nil, nil) else { return nil }

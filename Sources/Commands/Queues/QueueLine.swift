@@ -1,9 +1,8 @@
 import JobQueue
 import Terminal
 
-/// Lines about queues.
 enum QueueLine {
-    /// The line of `status --queues`.
+    /// For `status --queues`.
     static func text(_ queue: QueueStatus) -> String {
         let wait: String? =
             if queue.isPaused { "paused" } else { queue.reachedLimit.map { "at its limit (\($0.rawValue))" } }
@@ -14,7 +13,7 @@ enum QueueLine {
         ].compactMap { $0 }.joined(separator: "\t")
     }
 
-    /// The line of `status --origins` for an origin with limits.
+    /// For `status --origins`, an origin with limits.
     static func text(_ origin: LimitedOrigin) -> String {
         let wait: String? =
             if let limit = origin.reachedLimit { "at its limit (\(limit.rawValue))" } else { nil }
@@ -31,8 +30,8 @@ enum QueueLine {
         return limits.isEmpty ? "no limit" : limits.joined(separator: ", ")
     }
 
-    /// A line for each queue that is paused with open items, or whose ready jobs wait for its limit; empty for a login
-    /// that may not read the queues.
+    /// A line for each queue that is paused with open items, or whose ready jobs wait for its limit; empty if the login
+    /// may not read the queues.
     static func waiting(in queue: PostgresJobQueue) async throws(QueueError) -> [String] {
         do throws(QueueError) {
             return try await queue.reports.queues().compactMap { queue in
@@ -51,6 +50,6 @@ enum QueueLine {
         }
     }
 
-    /// Without the fraction of a whole number.
+    /// Whole numbers without a fraction.
     private static func number(_ rate: Double) -> String { rate == rate.rounded() ? "\(Int(rate))" : "\(rate)" }
 }

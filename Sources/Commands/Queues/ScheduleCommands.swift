@@ -6,7 +6,7 @@ import Reports
 import Terminal
 import Worker
 
-/// Lists and queries that workers enqueue by the clock.
+/// Lists and queries that workers enqueue at set times.
 extension Command {
     static let scheduleSet = Command(
         words: ["schedule", "set"], operands: "NAME [URL]...",
@@ -86,7 +86,7 @@ extension Command {
 }
 
 extension EnqueueRequest {
-    /// The most URLs of a schedule.
+    /// Maximum URLs of a schedule.
     private static let maxScheduledURLs = 200_000
 
     /// Reads the operands after the first one, and the lists.
@@ -112,7 +112,6 @@ extension EnqueueRequest {
     }
 }
 
-/// A schedule as a line of text.
 enum ScheduleLine {
     static func text(_ schedule: Schedule) -> String {
         var parts = ["\(schedule.cron) \(schedule.timeZone)"]

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Monitoring
 import Terminal
 
-/// Reads the configuration files again at SIGHUP, as far as a running worker can change.
+/// Reloads the configuration files at SIGHUP, as far as a running worker can change.
 struct ConfigurationReload {
     /// The arguments with the newest files.
     private(set) var arguments: Arguments
@@ -17,9 +17,9 @@ struct ConfigurationReload {
         self.log = log
     }
 
-    /// Credential profiles and the log level change at once. Files with a fault change nothing.
+    /// Credential profiles and the log level change immediately. Invalid files change nothing.
     ///
-    /// - Returns: what happened, as a line for the log.
+    /// - Returns: a log line.
     mutating func run() -> String {
         do throws(CommandError) {
             var next = arguments
@@ -39,7 +39,7 @@ struct ConfigurationReload {
         }
     }
 
-    /// The settings that differ and that only a restart applies.
+    /// The changed settings that need a restart.
     static func changes(from old: ConfigurationFile?, to new: ConfigurationFile) -> [String] {
         var names = SettingTable.larder.all.filter { setting in
             old?.values[setting.variable]?.text != new.values[setting.variable]?.text

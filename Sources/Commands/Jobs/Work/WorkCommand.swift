@@ -66,7 +66,7 @@ extension Command {
         if let manager { configuration.services.append(manager) }
         let reload = Locked(ConfigurationReload(arguments, setup.downloader, log))
         Signals.onHangUp { log.say("configuration", .info, reload.withLock { $0.run() }) }
-        // Before the database is reached: probes are answered during its outage.
+        // Before connecting to the database: probes are answered during its outage.
         let endpoint = address.map { _ in
             WorkerEndpoint(configuration, setup.manager, setup.transcoders, setup.tracer.exporter)
         }
@@ -144,14 +144,14 @@ extension Command {
         }
         await server?.close()
         Signals.release()
-        // The time limit requests a shutdown, too.
+        // The time limit also requests a shutdown.
         let isDrained = configuration.end == .drained && (stop.urgency == .none || summary.timeIsUp)
         return try await result(of: summary).show(heldIn: isDrained ? queue : nil)
     }
 }
 
 extension Signals {
-    /// Makes signals, and a closed standard output, requests to end; until its return they end the program.
+    /// Turns signals and a closed standard output into requests to end; until it returns they end the program.
     ///
     /// - Parameter hangUpStops: whether SIGHUP is one of the signals.
     static func deliver(to stop: ShutdownRequest, hangUpStops: Bool = true) async {

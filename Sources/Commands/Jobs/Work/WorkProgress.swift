@@ -5,7 +5,7 @@ import JobQueue
 import Terminal
 import Worker
 
-/// The progress of `work` on a terminal: one line, redrawn twice a second.
+/// Shows `work`'s progress on a terminal: one line, redrawn twice a second.
 final class WorkProgress: WorkerService {
     private struct State {
         var claimed = 0
@@ -23,9 +23,9 @@ final class WorkProgress: WorkerService {
     private let isDrain: Bool
 
     /// - Parameters:
-    ///   - stages: what the loads do now, as `LoadStageName.text` says it.
-    ///   - glance: reads the queue, which is done every five seconds; nil for none.
-    ///   - isDrain: whether the work ends with the queue, so that the time left can be estimated.
+    ///   - stages: the current stages of the loads, from `LoadStageName.text`.
+    ///   - glance: reads the queue every five seconds; nil for none.
+    ///   - isDrain: whether the work ends with the queue, so that the remaining time can be estimated.
     init(
         stages: @escaping @Sendable () -> String? = { nil }, glance: (@Sendable () async -> QueueGlance?)? = nil,
         isDrain: Bool = false
@@ -57,7 +57,7 @@ final class WorkProgress: WorkerService {
         Console.progress(nil)
     }
 
-    /// Apart from the drawing, which does not wait for the database.
+    /// Separate from drawing, which does not wait for the database.
     private func lookAtQueue() async {
         guard let glance else { return }
         while !Task.isCancelled {

@@ -6,19 +6,18 @@ import Reports
 import Terminal
 import Worker
 
-/// What `larder work` prints when its worker has ended.
+/// The output of `larder work` after its worker has ended.
 struct WorkResult {
     let summary: PrefetchWorker.Summary
-    /// The name of the queue.
     let queue: String
     let log: EventLog
     let json: Bool
     let isQuiet: Bool
     let hint: WorkerHint
 
-    /// Prints it, and returns the exit code.
+    /// Prints it and returns the exit code.
     ///
-    /// - Parameter drained: the queue whose held work is reported; nil after a worker that did not drain it.
+    /// - Parameter drained: the queue whose paused work is reported; nil if the worker did not drain it.
     func show(heldIn drained: PostgresJobQueue?) async throws -> ExitCode {
         if let other = summary.other {
             if json { try printJSON(left: "other") }
@@ -30,7 +29,7 @@ struct WorkResult {
             do {
                 if try await showHeld(in: drained), summary.left == .nothing { left = "held" }
             } catch {
-                // The exit code of the time limit comes first.
+                // The time limit's exit code takes precedence.
                 guard summary.timeIsUp else { throw error }
                 log.say("held", .warning, "held work is unknown: \(error)")
             }
@@ -45,7 +44,7 @@ struct WorkResult {
         return code
     }
 
-    /// Says how to go on: with the work that is left, or with the images that failed for this worker's options.
+    /// Prints the next command: for the remaining work, or for images that failed because of this worker's options.
     private func sayNext() {
         if let differing = hint.differing {
             say(.warning, "\(differing); 'larder enqueue' with --remake makes them again")
@@ -59,13 +58,13 @@ struct WorkResult {
         }
     }
 
-    /// A line of its own, from which a command can be copied, unless the log is JSON.
+    /// A separate line for copying the command, unless the log is JSON.
     private func say(_ level: EventLog.Level, _ text: String) {
         if log.json { log.say("next", level, text) } else { Console.note("larder: \(text)") }
     }
 
-    /// Logs what an operator has paused or must resume, what is due later and the origins that are held; true when
-    /// there is work of the first kind.
+    /// Logs work that an operator paused or must resume, work due later, and paused origins; true if there is work of
+    /// the first kind.
     private func showHeld(in drained: PostgresJobQueue) async throws -> Bool {
         let held = try await HeldWork(of: queue, in: drained)
         for line in held.lines { log.say("held", .warning, line) }
@@ -76,7 +75,7 @@ struct WorkResult {
         return !held.isEmpty
     }
 
-    /// - Parameter left: `nothing`, `later`, `work`, `held` when only paused or suspended work is left, `other` when
+    /// - Parameter left: `nothing`, `later`, `work`, `held` if only paused or suspended work is left, `other` if
     ///   another drain does the work.
     private func printJSON(left: String) throws {
         try Console.json([
@@ -102,7 +101,7 @@ extension ExitCode {
     /// - Parameter someFailed: whether an item failed, or is left without a requested shutdown.
     init(_ summary: PrefetchWorker.Summary, someFailed: Bool) {
         switch summary.left {
-        // Work is also left after a requested shutdown, or when an operator suspended it.
+        // Work is also left after a requested shutdown, or if an operator suspended it.
         case .work where summary.timeIsUp, .later where summary.timeIsUp: self = .timeLimitReached
         case .later: self = .onlyLaterWorkLeft
         case .work, .nothing: self = someFailed ? .failed : .done
@@ -110,13 +109,12 @@ extension ExitCode {
     }
 }
 
-/// A drain that finds another one of the same queue, cache and machine.
+/// A drain that finds another one for the same queue, cache and machine.
 enum DrainOverlap {
     /// Longer than a lease of 15 s.
     private static let patience = Duration.seconds(20)
 
-    /// Runs a worker. A drain that was killed holds the queue until its lease ends; that is waited for when its process
-    /// is gone.
+    /// Runs a worker. A killed drain holds the queue until its lease ends; waits for that if its process is gone.
     static func run(_ worker: PrefetchWorker, until stop: ShutdownRequest) async throws -> PrefetchWorker.Summary {
         let end = ContinuousClock.now + patience
         while true {
@@ -126,7 +124,8 @@ enum DrainOverlap {
         }
     }
 
-    /// `another drain of queue default runs on this machine since 3m 20s (process 4711), this one leaves the work to it`
+    /// `another drain of queue default runs on this machine since 3m 20s (process 4711), this one leaves the work to
+    /// it`
     static func text(_ other: OtherDrain, queue: String) -> String {
         let process = other.processID.map { " (process \($0))" } ?? ""
         return "another drain of queue \(queue) runs on this machine since "
@@ -139,7 +138,7 @@ enum DrainOverlap {
     }
 }
 
-/// The work of a drained queue that an operator has paused or must resume, or that is due later.
+/// Work of a drained queue that an operator has paused or must resume, or that is due later.
 struct HeldWork {
     private let queue: String
     private let isPaused: Bool
@@ -149,7 +148,7 @@ struct HeldWork {
 
     var isEmpty: Bool { !isPaused && !hasSuspended }
 
-    /// A paused queue is not found by a login that may not read the view `queue`.
+    /// A login that may not read the view `queue` does not find a paused queue.
     init(of name: String, in queue: PostgresJobQueue) async throws(QueueError) {
         self.queue = name
         left = try await queue.reports.remaining(queue: name, counted: true)
@@ -161,7 +160,7 @@ struct HeldWork {
         }
     }
 
-    /// A line per kind of work with the command that resumes it.
+    /// One line per kind of work, with the command that resumes it.
     var lines: [String] {
         (isPaused
             ? ["queue \(queue) is paused and has jobs left; 'larder resume --queue \(queue)' resumes them"] : [])
@@ -172,7 +171,7 @@ struct HeldWork {
                 ] : [])
     }
 
-    /// `queue default: 2 jobs are due later, the first at 2026-11-25T14:30:00Z`; nil when none is.
+    /// `queue default: 2 jobs are due later, the first at 2026-11-25T14:30:00Z`; nil for none.
     func later(now: Date = .now) -> String? {
         guard let due = left.nextDue, let jobs = left.scheduled, jobs > 0 else { return nil }
         let first = now.addingTimeInterval(Double(due.components.seconds)).ISO8601Format()

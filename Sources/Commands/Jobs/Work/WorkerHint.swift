@@ -5,7 +5,7 @@ import JobQueue
 import Prefetcher
 import Worker
 
-/// Collects what a worker's events show about its options, for the hints at its end.
+/// Collects facts about a worker's options from its events, for the hints at its end.
 final class WorkerHint: Sendable {
     private struct State: Sendable {
         var needed = NeededSettings()
@@ -14,7 +14,7 @@ final class WorkerHint: Sendable {
         var differing = 0
     }
 
-    /// Batches named in one command at most.
+    /// Maximum batches named in one command.
     private static let batchLimit = 5
 
     private let arguments: Arguments
@@ -22,14 +22,13 @@ final class WorkerHint: Sendable {
 
     init(_ arguments: Arguments) { self.arguments = arguments }
 
-    /// Gathers the settings that failures need.
     func observe(_ event: WorkerEvent) {
         switch event {
         case .completed(let report):
             let differing = report.load.stored.count { $0.differs == true }
             if differing > 0 { state.withLock { $0.differing += differing } }
             guard case .failed = report.decision, let failure = report.failure, !failure.needs.isEmpty else { return }
-            // A list may name any file; a URL of the command line is the user's own.
+            // A list may name any file, but a command line URL is the user's own.
             let isOwn = arguments.operandBytes.contains(Array(report.job.url.utf8))
             state.withLock { state in
                 state.needed.add(isOwn ? failure.needs : failure.needs.map(\.withoutDirectory))
@@ -48,33 +47,33 @@ final class WorkerHint: Sendable {
         }
     }
 
-    /// Whether images failed for this worker's settings.
+    /// Whether images failed because of this worker's settings.
     var isNeeded: Bool { state.withLock { !$0.needed.isEmpty } }
 
-    /// Whether the worker stopped claiming because its first jobs all failed for its settings.
+    /// Whether the worker stopped claiming because its first jobs all failed by its settings.
     var hasStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// `3 variants differ from their stored recipe`, with the cached files that loads found; nil for none.
+    /// `3 variants differ from their stored recipe`, including cached files that loads found; nil for none.
     var differing: String? { StoredRecipes.text(state.withLock { $0.differing }) }
 
-    /// `larder work --drain` with the options of this command, and those that failures need.
+    /// `larder work --drain` with this command's options and the needed ones.
     var work: NextCommand {
         var needed = state.withLock { $0.needed }
-        // The files of `run --from-directory` are open to that command without --allow-path.
+        // `run --from-directory` opens the files without --allow-path; that command does not.
         needed.add(((try? arguments.list("from-directory")) ?? []).map { .path($0) })
         return NextCommand("work", ["--drain"], repeating: arguments, only: Self.workNames, with: needed)
     }
 
-    /// The command that makes the failed images of a `run`: the same one, or without the lists and URLs to repeat,
-    /// retries and a drain.
+    /// The command that makes a run's failed images: the same one, or, without repeatable lists and URLs, retries and a
+    /// drain.
     ///
-    /// - Parameter batch: the batch of the run.
+    /// - Parameter batch: the run's batch.
     func again(_ batch: Int64) -> NextCommand {
         let isShort = arguments.operandBytes.count <= 20 && (try? arguments.list("from").contains("-")) == false
         return isShort ? run(with: state.withLock { $0.needed }) : retry([batch])
     }
 
-    /// The `run` again with `--remake`.
+    /// The same `run` with `--remake`.
     var remake: NextCommand { run(["--remake"]) }
 
     private func run(_ flags: [String] = [], with needed: NeededSettings = NeededSettings()) -> NextCommand {
@@ -83,7 +82,7 @@ final class WorkerHint: Sendable {
             operands: arguments.operandBytes.map { String(decoding: $0, as: UTF8.self) })
     }
 
-    /// The command that makes the failed images of a worker, in the batches that it met.
+    /// The command that makes a worker's failed images, in the batches that it met.
     var retry: NextCommand { retry(state.withLock { $0.batches }) }
 
     private func retry(_ batches: [Int64]) -> NextCommand {
@@ -94,19 +93,19 @@ final class WorkerHint: Sendable {
         return NextCommand(retries + [work])
     }
 
-    /// The command that cancels what is left of a batch.
+    /// The command that cancels the rest of a batch.
     func cancel(_ batch: String) -> NextCommand {
         NextCommand("cancel", repeating: arguments, only: ["database"], operands: [batch])
     }
 
-    /// The options of `work`, without the options that only change its duration and its output.
+    /// The options of `work`, except those for duration and output.
     private static let workNames = Set(Command.work.options.map(\.name)).subtracting([
         "drain", "quiet", "max-runtime", "log-format", "log-level",
     ]).union(["config"])
 }
 
 extension NextCommand {
-    /// Commands that run one after the other while they succeed.
+    /// Commands chained with `&&`.
     init(_ commands: [NextCommand]) {
         text = commands.map(\.text).joined(separator: " && ")
         hidesSecret = commands.contains(where: \.hidesSecret)

@@ -12,7 +12,7 @@ import Terminal
 import Transcoder
 import Worker
 
-/// The parts of a worker, made from a command's options.
+/// A worker's parts, made from a command's options.
 struct WorkerSetup {
     static let limits = [
         Option("slots", .value("N"), "jobs held at once, default 32; the limits of a container lower it"),
@@ -39,7 +39,7 @@ struct WorkerSetup {
         + Limits.originOptions
         + Limits.transcodeOptions
 
-    /// How long one call waits for an unavailable database. The worker's loops repeat calls during a longer outage and
+    /// How long one call waits for an unavailable database. During longer outages the worker's loops repeat calls and
     /// check for a shutdown before each.
     static let maxWait = Duration.seconds(5)
 
@@ -49,10 +49,9 @@ struct WorkerSetup {
     let downloader: ImageDownloader
     let tracer: JobTracer
 
-    /// The worker's configuration from the options.
     let configuration: PrefetchWorker.Configuration
 
-    /// Reads all options before it creates the cache, so that wrong usage creates no directory.
+    /// Reads all options before creating the cache, so that wrong usage creates no directory.
     init(_ arguments: Arguments, cacheRoot: String) async throws {
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
@@ -91,7 +90,7 @@ struct WorkerSetup {
         var managing = ImageManager.Configuration(sources: [downloader, objects, files])
         managing.namedSources["web"] = downloader
         managing.limits = transcoding.limits
-        // Each upload holds a thread while it waits for the server.
+        // Each upload blocks a thread until the server answers.
         if isBucket { managing.storeThreads = try ObjectStoreOptions.transfers(arguments) }
         manager = ImageManager(cache: cache, transcoders: transcoders, configuration: managing)
         var configuration = PrefetchWorker.Configuration(
@@ -112,21 +111,20 @@ struct WorkerSetup {
         (try arguments.number("slots", in: 1...10_000) ?? WorkerSize.here.slots, try arguments.duration("grace"))
     }
 
-    /// Finishes the batches without open items and posts their webhooks, before the process ends.
+    /// Finishes batches without open items and posts their webhooks, before the process ends.
     ///
-    /// The views show a batch as finished before that only when no older transaction is open on the server.
+    /// Without this the views show a batch as finished only if no older transaction is open on the server.
     func finishBatches(of queue: PostgresJobQueue) async {
         _ = try? await queue.workers.maintain(force: true)
         guard let (downloader, key) = configuration.webhooks else { return }
         await WebhookService(downloader: downloader, key: key, queue: queue).sendDue()
     }
 
-    /// For a command that ends: without the program of the transcoders it would wait for ever.
+    /// For a command that ends: without the transcoders' program it would wait for ever.
     ///
     /// - Throws: `TranscodeError` 501.
     func requireTranscoder() throws(TranscodeError) { try transcoders.requireProgram() }
 
-    /// Ends the transcoders.
     func shutdown() async { await transcoders.shutdown() }
 }
 
@@ -137,11 +135,11 @@ extension WorkerLimits {
     }
 }
 
-/// The secret that webhooks are signed with.
+/// The secret for signing webhooks.
 enum WebhookSecret {
-    /// The signing key in a file: base64 with the prefix `whsec_`, as Standard Webhooks 1.0 writes it, of 24 to 64 bytes.
+    /// The signing key in a file: base64 with the prefix `whsec_`, as in Standard Webhooks 1.0, of 24 to 64 bytes.
     ///
-    /// - Throws: what is wrong with the file; never its content.
+    /// - Throws: the file's fault, never its content.
     static func key(in path: String) throws(CommandError) -> [UInt8] {
         let text = String(decoding: try WholeFile.bytes(path), as: UTF8.self).trimmed(of: \.isWhitespace)
         guard text.hasPrefix("whsec_"), let key = Data(base64Encoded: String(text.dropFirst(6))),

@@ -2,21 +2,21 @@ import CommandLine
 import Terminal
 import Transcoder
 
-/// How much a worker does at once where no option says it: what this machine and its control group have room for.
+/// Default concurrency of a worker: as much as this machine and its control group allow.
 struct WorkerSize: Sendable, Hashable {
-    /// Child processes that transcode.
+    /// Transcoder processes.
     let transcoders: Int
-    /// Jobs held at once.
+    /// Concurrent jobs.
     let slots: Int
-    /// Memory of one image, in bytes.
+    /// Bytes of memory per image.
     let imageBytes: Int
 
     /// - Parameters:
     ///   - cores: the cores that this process may use.
-    ///   - memory: the machine's or the group's memory, in bytes.
+    ///   - memory: bytes of memory of the machine or group.
     init(cores: Int, memory: Int, group: ControlGroup) {
         let budget = MachineMemory.budget(of: memory)
-        // A worker has some 30 threads, more with many slots and a busy store, and a transcoder 6.
+        // A worker has some 30 threads, more with many slots and a busy store; a transcoder has 6.
         let byTasks = group.tasks.map { ($0 - 64) / 8 } ?? cores
         let byTime = group.processors.map { Int($0.rounded(.up)) } ?? cores
         transcoders = max(1, min(cores, byTime, budget / Self.leastImageBytes, byTasks))
@@ -24,7 +24,7 @@ struct WorkerSize: Sendable, Hashable {
         imageBytes = min(TranscodeLimits().memoryBytes, budget)
     }
 
-    /// What `larder doctor` says of the machine, and of a worker with this configuration of transcoders.
+    /// The description in `larder doctor` of the machine and a worker with this transcoder configuration.
     static func found(_ configuration: TranscoderPool.Configuration) -> String {
         let group = ControlGroup(root: "")
         let limits = [
@@ -38,14 +38,14 @@ struct WorkerSize: Sendable, Hashable {
             + "\(ByteCount(configuration.limits.memoryBytes).text) for an image"
     }
 
-    /// The size of this process.
+    /// For this process.
     static let here = WorkerSize(
         cores: Machine.cores, memory: MachineMemory.bytes(), group: ControlGroup(root: ""))
 
-    /// A transcoder for which there is less would mostly wait.
+    /// With less memory, a transcoder would mostly wait.
     private static let leastImageBytes = 256 << 20
     private static let leastSlots = 4
     private static let mostSlots = 32
-    /// A slot holds some hundred KB, and up to ten times that while it loads over TLS and HTTP/2.
+    /// A slot needs some hundred KB, and up to ten times that while loading over TLS and HTTP/2.
     private static let bytesPerSlot = 8 << 20
 }
