@@ -6,9 +6,9 @@ package import Reports
 import Terminal
 import Transcoder
 
-/// The dashboard: its pages, its API, metrics and probes.
+/// The dashboard: pages, API, metrics and probes.
 package struct Dashboard: Sendable {
-    /// Nothing is loaded from elsewhere. The hashes are a report's, which has its script inside.
+    /// Nothing is loaded from other hosts. The hashes are for reports, which embed their script.
     private static let policy =
         "default-src 'none'; style-src 'self' '\(ReportPage.styleHash)'; "
         + "script-src 'self' '\(ReportPage.scriptHash)'; connect-src 'self'; img-src 'self' data: blob:; "
@@ -20,16 +20,16 @@ package struct Dashboard: Sendable {
 
     package let queues: DashboardQueues
     package let access: DashboardAccess
-    /// Where the images are; nil when they are not shown.
+    /// The images' cache; nil if they are not shown.
     package let place: CachePlace?
     package let preview: DashboardPreview
-    /// A report decodes images with as many processes as there are cores.
+    /// A report decodes images with one process per core.
     private let reporting = AsyncSemaphore(1)
     private let reports = FinishedReports()
     private let answers = DashboardAnswers()
-    /// Streams of events that are open.
+    /// Open event streams.
     private let viewers = Locked(0)
-    /// Writes a line about each change.
+    /// Logs a change.
     package let log: @Sendable (String) -> Void
 
     package init(
@@ -43,7 +43,7 @@ package struct Dashboard: Sendable {
         self.log = log
     }
 
-    /// How long the body of a request may be. A preview's may contain a file, from a user who may make one.
+    /// Maximum body of a request. A preview's may contain a file, from a user who may request one.
     package func longestBody(of request: HTTPRequest) -> Int {
         guard request.path == DashboardPreview.path, access.permits(request) else {
             return HTTPEndpoint.longestBody
@@ -51,15 +51,15 @@ package struct Dashboard: Sendable {
         return DashboardPreview.longestBody
     }
 
-    /// The answer to a request. Errors of the database are answers, too.
+    /// Answers a request. Database errors are answers too.
     package func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         var answer = Self.protected(await unguarded(request))
-        // The pages show buttons only where these work.
+        // The pages show buttons only if changes are allowed.
         answer.headers.append(("Larder-Changes", access.allowsChanges ? "allowed" : "refused"))
         return answer
     }
 
-    /// With the headers that keep a browser to what the dashboard itself sends.
+    /// Adds headers that restrict the browser to the dashboard's own content.
     private static func protected(_ answer: HTTPAnswer) -> HTTPAnswer {
         var answer = answer
         answer.headers += headers.filter { own in !answer.headers.contains { $0.name == own.name } }
@@ -67,7 +67,7 @@ package struct Dashboard: Sendable {
     }
 
     private func unguarded(_ request: HTTPRequest) async -> HTTPAnswer {
-        // The files that a browser loads before a user can give the token; they contain no data.
+        // Files without data, loaded before a user can give the token.
         if let file = DashboardFile.all[request.path] { return request.isReading ? file : .wrongMethod }
         if request.path == "/livez" { return HTTPAnswer(body: Array("alive\n".utf8)) }
         do {
@@ -135,7 +135,7 @@ package struct Dashboard: Sendable {
         }
     }
 
-    /// The file of `NAME/VARIANT/JOB`; `original` is the variant of the original. A name may contain slashes.
+    /// The file of `NAME/VARIANT/JOB`; the original's variant is `original`. A name may contain slashes.
     private func image(_ request: HTTPRequest, _ path: Substring) async throws -> HTTPAnswer {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard let place, parts.count >= 3, let job = parts.last.flatMap({ Int64($0) }) else { return .notFound }
@@ -148,7 +148,7 @@ package struct Dashboard: Sendable {
         return try await DashboardCache(place).answer(request, key: image.key)
     }
 
-    /// The stream of the questions that the request names.
+    /// The event stream for the queries in the request.
     private func events(_ request: HTTPRequest) throws -> HTTPAnswer {
         let events = try DashboardEvents(request.arguments["paths"])
         guard let viewer = DashboardViewer(viewers, limit: DashboardEvents.streams) else {
@@ -162,20 +162,20 @@ package struct Dashboard: Sendable {
         return answer
     }
 
-    /// The answer to a question of a stream, whose user was let in at its beginning.
+    /// Answers a query of a stream, whose user was authorized at its start.
     private func read(_ question: HTTPRequest) async -> HTTPAnswer {
         do { return try await call(question, nil) } catch {
             return HTTPAnswer.failure(Self.status(of: error), CommandError(error))
         }
     }
 
-    /// The page of a batch's report, as `larder report --format html` writes it.
+    /// A batch's report page, as written by `larder report --format html`.
     private func report(on batch: Int64) async throws -> HTTPAnswer {
         let report = try await queues.slowReads.reports.summary(of: .id(batch))
         let source = ReportSource(report, in: queues.slowReads, place, thumbnails: ReportSource.thumbnails)
         guard await reporting.acquire() else { throw CommandError.larder(.other, "stopping") }
         let page = try await finally({ reporting.release() }) {
-            // Who waited for another viewer finds the report that this one made.
+            // A request that waited for another viewer finds that viewer's report.
             try await reports.page(of: report) { Array(try await source.page().text().utf8) }
         }
         return HTTPAnswer(type: "text/html; charset=utf-8", body: page)
@@ -189,9 +189,8 @@ package struct Dashboard: Sendable {
         return page.text
     }
 
-    /// The HTTP status of an error.
     private static func status(of error: any Error) -> UInt32 {
-        // About the image of a preview.
+        // An error of the preview's image.
         if error is FetchError || error is TranscodeError { return 422 }
         guard let error = error as? QueueError else {
             return (error as? CommandError)?.exit == .wrongUsage ? 400 : 500
@@ -206,13 +205,13 @@ package struct Dashboard: Sendable {
     }
 }
 
-/// The place of one stream of events, taken when its request is accepted and free again with the last reference.
+/// A place for one event stream, taken when its request is accepted and released with the last reference.
 ///
-/// Not counted when the stream begins: requests at the same time would all find the last place free.
+/// Not counted at the stream's start: concurrent requests would all find the last place free.
 final class DashboardViewer: Sendable {
     private let count: Locked<Int>
 
-    /// - Returns: nil when `count` has reached `limit`.
+    /// - Returns: nil if `count` has reached `limit`.
     init?(_ count: Locked<Int>, limit: Int) {
         let isFree = count.withLock { taken in
             guard taken < limit else { return false }
@@ -226,21 +225,21 @@ final class DashboardViewer: Sendable {
     deinit { count.withLock { $0 -= 1 } }
 }
 
-/// The reports of finished batches that were made last: making one decodes its pictures.
+/// The latest reports on finished batches, cached because making one decodes its pictures.
 final class FinishedReports: Sendable {
-    /// A report stays right until failures of its batch are retried or discarded.
+    /// A report stays valid until its batch's failures are retried or discarded.
     private struct State: Hashable {
         let batch: Int64
         let finishedAt: String
         let counts: [Int]
     }
 
-    /// Bytes of all kept reports; a larger one is not kept.
+    /// Maximum bytes of all cached reports; a larger one is not cached.
     private static let maxBytes = 128 << 20
 
     private let kept = Locked<[State: [UInt8]]>([:])
 
-    /// The kept report of a batch in this state, else what `make` returns.
+    /// The cached report of a batch in this state, else the result of `make`.
     func page(of report: BatchReport, _ make: () async throws -> [UInt8]) async throws -> [UInt8] {
         guard let state = Self.state(of: report) else { return try await make() }
         if let page = kept.withLock({ $0[state] }) { return page }

@@ -2,20 +2,20 @@ package import HTTPServer
 import ImageModel
 import Terminal
 
-/// Who may use the dashboard, and for what. Decided from the request alone.
+/// Authorizes requests to the dashboard, from the request alone.
 ///
-/// There are no cookies: a token is sent in a header, which no other site can make a browser do. A user name set by a
-/// proxy may rest on cookies, so changes also need a content type that another site can send only after a preflight
-/// request, which is refused, and an `Origin` that is the host itself.
+/// There are no cookies: a token is sent in a header, which no other site can make a browser do. A proxy's user name
+/// may be based on cookies, so changes also need a content type that another site can only send after a preflight
+/// request, which is refused, and an `Origin` equal to the host.
 package struct DashboardAccess: Sendable {
-    /// Required of each request; nil for none.
+    /// Required in each request; nil for none.
     package var token: String?
-    /// The header, in lower case, in which a proxy names its user; required of each request. Nil for none.
+    /// The lower-case header in which a proxy names its user; required in each request. Nil for none.
     package var userHeader: String?
     /// Whether requests may change anything.
     package var allowsChanges = false
-    /// Whether only this machine can connect. Then the host that a request names must be this machine, because a name
-    /// that another site's DNS points to it passes the browser's checks.
+    /// Whether only this machine can connect. The request's host must then be this machine: a name that another site's
+    /// DNS points here passes the browser's checks.
     package var isLoopback = true
 
     package init(
@@ -27,13 +27,13 @@ package struct DashboardAccess: Sendable {
         self.isLoopback = isLoopback
     }
 
-    /// Why a request is refused: the HTTP status and what is wrong.
+    /// A refused request: the HTTP status and the reason.
     package struct Refusal: Error, Equatable {
         let status: UInt32
         let message: String
     }
 
-    /// The user that the request is recorded with; nil when no proxy names one.
+    /// The user recorded with the request; nil if no proxy names one.
     ///
     /// - Throws: `Refusal` 401, 403 or 415.
     package func user(of request: HTTPRequest) throws(Refusal) -> String? {
@@ -42,7 +42,7 @@ package struct DashboardAccess: Sendable {
             throw Refusal(status: 403, message: "the host '\(PrintableText.text(host))' is not this machine")
         }
         if let token {
-            // The scheme's name has no case (RFC 9110, section 11.1).
+            // The scheme's name is case-insensitive (RFC 9110, section 11.1).
             let given =
                 request.headers["authorization"].map {
                     $0.prefix(7).lowercased() == "bearer " ? $0.dropFirst(7) : ""
@@ -59,7 +59,6 @@ package struct DashboardAccess: Sendable {
         return user
     }
 
-    /// Whether the request is not refused.
     func permits(_ request: HTTPRequest) -> Bool {
         do throws(Refusal) {
             _ = try user(of: request)
@@ -87,7 +86,7 @@ package struct DashboardAccess: Sendable {
         return name == "localhost" || name == "[::1]" || isAddress
     }
 
-    /// Compares digests, so that the time says nothing about the first differing character.
+    /// Compares digests, so that timing does not reveal the first differing character.
     private static func isEqual(_ one: String, _ other: String) -> Bool {
         func digest(_ text: String) -> [UInt8] {
             var digest = SHA256Digest()

@@ -1,13 +1,13 @@
 import Concurrency
 import HTTPServer
 
-/// The answers of the last seconds, so that ten viewers ask the database what one would ask. Equal questions at the
-/// same time wait for one answer.
+/// Answers of the last seconds, so that ten viewers cost as many queries as one. Equal concurrent queries share an
+/// answer.
 final class DashboardAnswers: Sendable {
     private struct Question: Hashable {
         let path: String
         let arguments: [String: String]
-        /// An answer that a change has overtaken is for those alone who asked before it.
+        /// An answer older than a change is only for callers that asked before the change.
         let changes: Int
     }
 
@@ -18,7 +18,7 @@ final class DashboardAnswers: Sendable {
 
     private struct State {
         var kept: [Question: Kept] = [:]
-        /// How often a change was made.
+        /// Number of changes.
         var changes = 0
     }
 
@@ -27,10 +27,10 @@ final class DashboardAnswers: Sendable {
     private let state = Locked(State())
     private let flights = SingleFlight<Question, Result<HTTPAnswer, any Error>>()
 
-    /// Callers that wait for another caller's answer.
+    /// Callers waiting for another caller's answer.
     var waiterCount: Int { flights.waiterCount }
 
-    /// The answer that is kept for the request, else what `make` returns. The caller has checked the user.
+    /// The cached answer, else the result of `make`. The caller has authorized the user.
     func answer(
         to request: HTTPRequest, lasting time: Duration, _ make: () async throws -> HTTPAnswer
     ) async throws -> HTTPAnswer {
@@ -40,7 +40,7 @@ final class DashboardAnswers: Sendable {
         if let answer = kept(question) { return answer }
         let result = await flights.run(question) { () -> Result<HTTPAnswer, any Error> in
             if let answer = kept(question) { return .success(answer) }
-            // As old as the question, not as the answer.
+            // The age counts from the query, not from its answer.
             let until = ContinuousClock.now + time
             do {
                 var answer = try await make()
@@ -53,7 +53,7 @@ final class DashboardAnswers: Sendable {
         return try result.get()
     }
 
-    /// Forgets all answers, after a change.
+    /// Drops all answers, after a change.
     func forget() {
         state.withLock { state in
             state.kept.removeAll()
@@ -77,12 +77,12 @@ final class DashboardAnswers: Sendable {
     }
 }
 
-/// The times in answers that pass by themselves: the page counts them on, so an answer that differs in these alone is
-/// not sent again.
+/// Times in answers that change continuously: the page counts them, so an answer that differs only in these is not sent
+/// again.
 enum PassingTimes {
     private static let names = ["seconds", "etaSeconds", "heartbeatAt"].map { Array("\"\($0)\":".utf8) }
 
-    /// The JSON without the values of these fields, which are numbers or times.
+    /// The JSON without these fields, which are numbers or times.
     static func removed(from json: [UInt8]) -> [UInt8] {
         var kept: [UInt8] = []
         kept.reserveCapacity(json.count)

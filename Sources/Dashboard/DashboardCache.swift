@@ -5,7 +5,7 @@ import HTTPServer
 import ImageModel
 import Reports
 
-/// The files of the cache, by key, for pages that show them.
+/// The cache's files by key, for pages that show them.
 struct DashboardCache: Sendable {
     private let place: CachePlace
 
@@ -14,9 +14,9 @@ struct DashboardCache: Sendable {
     /// A picture must not run a script, as an SVG could.
     private static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-    /// The answer for the file of a key; 404 where there is none.
+    /// The file of a key; 404 if there is none.
     ///
-    /// The name of the file is a hash of the key, so that no key leads out of the cache.
+    /// The file's name is a hash of the key, so no key leads out of the cache.
     func answer(_ request: HTTPRequest, key: String) async throws -> HTTPAnswer {
         let opened = try await place.disk.run { [store = place.store] in
             try store.peek(named: store.naming.fileName(of: CacheKey(key))).map { file in

@@ -5,18 +5,18 @@ import JobQueue
 import Reports
 import Terminal
 
-/// A call of the API: what a route reads of its request.
+/// An API call: what a route reads from its request.
 struct DashboardCall: Sendable {
     let queue: PostgresJobQueue
     let request: HTTPRequest
-    /// The number in the path, for routes that have one.
+    /// The number in the path, for routes with one.
     let number: Int64
-    /// Whether the dashboard may change something: what a change has to name is answered as it is.
+    /// Whether the user may change things: identifiers needed for a change are then answered unmasked.
     let allowsChanges: Bool
 
-    /// A parameter of the query.
+    /// A query parameter.
     ///
-    /// - Throws: wrong usage when it is not a number in the range.
+    /// - Throws: wrong usage unless it is a number in the range.
     func number(_ name: String, in range: ClosedRange<Int>, default value: Int) throws(CommandError) -> Int {
         guard let text = request.arguments[name] else { return value }
         guard let number = Int(text), range.contains(number) else {
@@ -29,7 +29,7 @@ struct DashboardCall: Sendable {
 
     /// A text field of the JSON body.
     ///
-    /// - Throws: wrong usage when it is missing, empty or not a text.
+    /// - Throws: wrong usage if it is missing, empty or not a text.
     func text(_ name: String) throws(CommandError) -> String {
         guard case .string(let text) = try fields()[name], !text.isEmpty else {
             throw .usage("the body needs a text field '\(name)'")
@@ -37,9 +37,9 @@ struct DashboardCall: Sendable {
         return text
     }
 
-    /// The error that the fields `domain` and `code` of the JSON body name.
+    /// The error in the fields `domain` and `code` of the JSON body.
     ///
-    /// - Throws: wrong usage when one is missing or something else.
+    /// - Throws: wrong usage if one is missing or invalid.
     func error() throws(CommandError) -> FailureCode {
         let domain = try text("domain")
         guard let code = try fields()["code"]?.integer, Self.codes.contains(code) else {
@@ -48,10 +48,10 @@ struct DashboardCall: Sendable {
         return FailureCode(domain: domain, code: code)
     }
 
-    /// The codes that the database can hold.
+    /// The range of the database's codes.
     private static let codes = Int(Int32.min)...Int(Int32.max)
 
-    /// A whole number of seconds in the JSON body; nil without it.
+    /// A whole number of seconds in the JSON body; nil if absent.
     func seconds(_ name: String) throws(CommandError) -> Duration? {
         guard let value = try fields()[name] else { return nil }
         guard let seconds = value.integer, (1...31_536_000).contains(seconds) else {
@@ -60,9 +60,9 @@ struct DashboardCall: Sendable {
         return .seconds(seconds)
     }
 
-    /// The filter of failures in the query or the body: `batch`, `domain` and `code`, `origin`, `text`.
+    /// The failure filter in the query or body: `batch`, `domain` and `code`, `origin`, `text`.
     ///
-    /// - Throws: wrong usage for a wrong type, and for one of `domain` and `code` alone.
+    /// - Throws: wrong usage for a wrong type, and for only one of `domain` and `code`.
     func filter() throws(CommandError) -> FailureFilter {
         let fields = try request.isReading ? [:] : self.fields()
         func text(_ name: String) throws(CommandError) -> String? {
@@ -100,9 +100,9 @@ struct DashboardCall: Sendable {
         }
     }
 
-    /// The JSON body of a change, which may be empty where nothing is to be named.
+    /// Checks a change's JSON body, which may be empty if nothing has to be named.
     ///
-    /// - Throws: wrong usage when it is not a JSON object.
+    /// - Throws: wrong usage unless it is a JSON object.
     func checkBody() throws(CommandError) { if !request.body.isEmpty { _ = try fields() } }
 
     private func fields() throws(CommandError) -> [String: JSONValue] {
@@ -114,9 +114,9 @@ struct DashboardCall: Sendable {
 }
 
 extension JSONValue {
-    /// The text; nil for other types.
+    /// Nil for other types.
     package var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The whole number; nil for other numbers and other types.
+    /// Nil for other numbers and types.
     var integer: Int? { if case .number(let number) = self { Int(exactly: number) } else { nil } }
 }

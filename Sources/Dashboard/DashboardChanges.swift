@@ -92,7 +92,7 @@ extension DashboardRoute {
         }
     }
 
-    /// A change of the newest jobs that failed and match a filter, one by one, at most as many as a page has.
+    /// Changes the newest failed jobs that match a filter, one by one, at most a page's number.
     private static func bulk(
         _ path: String,
         _ change: @escaping @Sendable (PostgresJobQueue, Int64) async throws(QueueError) -> Void
@@ -118,7 +118,7 @@ extension DashboardRoute {
         }
     }
 
-    /// A change of what a field of the body names; the answer repeats the name.
+    /// A change of the object named by a body field; the answer repeats the name.
     private static func named(
         _ path: String, _ field: String,
         _ change: @escaping @Sendable (DashboardCall, String) async throws -> Void

@@ -2,26 +2,25 @@ import FoundationEssentials
 import HTTPServer
 import Terminal
 
-/// The server-sent events of a page: the answer to each of its questions, and again whenever that has changed.
+/// A page's server-sent events: the answer to each of its queries, repeated whenever it changes.
 struct DashboardEvents: Sendable {
-    /// Time between two looks. `DashboardAnswers` keeps an answer for a second, so the number of queries to the
-    /// database does not grow with the viewers.
+    /// Time between two polls. `DashboardAnswers` caches answers for a second, so the number of database queries does
+    /// not grow with the viewers.
     private static let interval = Duration.milliseconds(250)
-    /// A comment is sent after so many looks without an event; proxies end a connection that is silent.
+    /// Polls without an event after which a comment is sent; proxies close silent connections.
     private static let looksOfSilence = 20
-    /// Questions of one page.
+    /// Maximum queries per page.
     private static let limit = 12
     /// Streams of all viewers, fewer than connections.
     static let streams = HTTPEndpoint.connections / 2
 
-    /// The path of the stream.
     static let path = "/api/v1/events"
 
-    /// `batches`, `throughput?minutes=60`: as after `/api/v1/`.
+    /// As after `/api/v1/`: `batches`, `throughput?minutes=60`.
     private let paths: [String]
 
     /// - Parameter paths: separated by spaces.
-    /// - Throws: wrong usage for none and for too many.
+    /// - Throws: wrong usage for none or too many.
     init(_ paths: String?) throws(CommandError) {
         self.paths = (paths ?? "").split(separator: " ").map(String.init)
         guard (1...Self.limit).contains(self.paths.count) else {
@@ -29,9 +28,9 @@ struct DashboardEvents: Sendable {
         }
     }
 
-    /// Sends events until the client has gone or the server ends.
+    /// Sends events until the client has gone or the server stops.
     ///
-    /// - Parameter answer: the answer to a GET request of the API.
+    /// - Parameter answer: answers a GET request of the API.
     func run(to stream: HTTPStream, answer: @Sendable (HTTPRequest) async -> HTTPAnswer) async {
         var sent: [String: Int] = [:]
         var silence = 0
@@ -49,12 +48,11 @@ struct DashboardEvents: Sendable {
                 guard stream.send(Array(":\n\n".utf8)) else { return }
             }
             silence += 1
-            // Nothing is sent: this asks whether the client is still there.
+            // Sends nothing: tests whether the client is still there.
             guard stream.send([]), (try? await Task.sleep(for: Self.interval)) != nil else { return }
         }
     }
 
-    /// The request of a path.
     static func request(_ path: String) -> HTTPRequest {
         let parts = path.split(separator: "?", maxSplits: 1)
         var request = HTTPRequest(path: "/api/v1/\(parts.first ?? "")")
@@ -66,7 +64,7 @@ struct DashboardEvents: Sendable {
         return request
     }
 
-    /// The path and the status, and the answer as it is: an object in one line.
+    /// The path, the status, and the answer unchanged: an object in one line.
     private static func event(_ path: String, _ answer: HTTPAnswer) -> [UInt8] {
         let name = (try? JSONLine.text(["path": path, "status": Int(answer.status)] as JSONObject)) ?? "{}"
         return Array("event: answer\ndata: \(name.dropLast()),\"answer\":".utf8) + answer.body.filter { $0 != 0x0a }

@@ -2,9 +2,9 @@ import HTTPServer
 import Reports
 import Terminal
 
-/// The files that a browser loads. They contain no data: the script reads it from the API.
+/// The files for the browser. They contain no data: the script reads it from the API.
 enum DashboardFile {
-    /// The OpenAPI description of what `larder serve` answers: docs/openapi.json.
+    /// The OpenAPI description of `larder serve`: docs/openapi.json.
     static let description = (path: "/api/v1/openapi.json", text: EmbeddedText.openapi_json)
 
     static let all: [String: HTTPAnswer] = [
@@ -15,7 +15,7 @@ enum DashboardFile {
         "/favicon.ico": HTTPAnswer(status: 204, body: []),
     ]
 
-    /// A script uses what those before it declare.
+    /// Scripts use declarations of earlier ones.
     private static let script = [
         PageResource.script, EmbeddedText.dashboard_js, EmbeddedText.history_js,
         EmbeddedText.pictures_js, EmbeddedText.preview_js, EmbeddedText.pipelines_js, EmbeddedText.batch_js,

@@ -10,28 +10,27 @@ package import Reports
 package import Terminal
 package import Transcoder
 
-/// Makes variants of one image without storing them, as a worker would make them: the image of a URL, or a file that
-/// the request contains.
+/// Makes variants of one image without storing them, as a worker would: from a URL, or from a file in the request.
 package struct DashboardPreview: Sendable {
-    /// Reads the cache before it downloads; nil where the images of the cache are not shown.
+    /// Read before downloading; nil if the cache's images are not shown.
     package let place: CachePlace?
     package let downloader: ImageDownloader
-    /// Loads objects of buckets.
+    /// Loads objects from buckets.
     package let objects: ObjectReader
     package let transcoding: TranscoderPool.Configuration
-    /// Of a file.
+    /// Maximum bytes of a file.
     private let mostBytes: Int
-    /// Previews at once; each has a child process.
+    /// Concurrent previews; each has a child process.
     private let running = AsyncSemaphore(2)
     private let threads = ThreadPool(name: "preview", threads: 2)
 
-    /// A larger variant is described and not sent.
+    /// Larger variants are described but not sent.
     private static let mostSentBytes = 2 << 20
     private static let shown: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .avif]
 
     /// - Parameters:
-    ///   - mostBytes: of a file that a request contains.
-    ///   - transcoding: how workers transcode.
+    ///   - mostBytes: maximum bytes of a file in a request.
+    ///   - transcoding: the workers' transcoding settings.
     package init(
         place: CachePlace?, downloader: ImageDownloader, objects: ObjectReader, mostBytes: Int,
         transcoding: TranscoderPool.Configuration
@@ -45,14 +44,13 @@ package struct DashboardPreview: Sendable {
         self.transcoding = transcoding
     }
 
-    /// The path of its API.
     package static let path = "/api/v1/preview"
-    /// Of the body of a request, which may contain a file in base64.
+    /// Maximum request body, which may contain a file in base64.
     package static let longestBody = (PreviewRequest.mostBytes + 2) / 3 * 4 + HTTPEndpoint.longestBody
 
     /// The source and each variant, or why it cannot be made.
     ///
-    /// - Throws: wrong usage; what a download and a decoder throw about the source.
+    /// - Throws: wrong usage; errors of a download and a decoder about the source.
     package func answer(_ body: [UInt8]) async throws -> JSONObject {
         let request = try await threads.run { [mostBytes] in
             try PreviewRequest(body, mostBytes: mostBytes)
@@ -67,7 +65,7 @@ package struct DashboardPreview: Sendable {
         let fetched = start.duration(to: .now)
         let pool = TranscoderPool(configuration: transcoding)
         return try await finally(pool.shutdown) {
-            // Without a variant the header is read, and it starts the child, which no variant's time shall have.
+            // Starts the child first so that its start-up is not measured as part of a variant.
             let header = try await pool.transcode(
                 TranscodeRequest(source: source.descriptor, variants: [], outputs: [])
             ).source
@@ -78,7 +76,7 @@ package struct DashboardPreview: Sendable {
                 "key": source.key?.text, "cached": source.isCached, "format": header.formatName,
                 "width": header.width, "height": header.height, "bytes": size, "ms": fetched.milliseconds,
             ]
-            // A browser shows the built-in formats only.
+            // Browsers show only the built-in formats.
             if header.coder == nil, let data = await data(of: source.descriptor, header.format, size) {
                 original["data"] = data
             }
@@ -86,12 +84,12 @@ package struct DashboardPreview: Sendable {
         }
     }
 
-    /// A descriptor that stays open with what holds it.
+    /// A descriptor that stays open with its owner.
     private struct Source: Sendable {
         let descriptor: Int32
         let owner: any Sendable
         var isCached = false
-        /// Nil for a file of the request.
+        /// Nil for a file in the request.
         let key: CacheKey?
     }
 
@@ -147,7 +145,7 @@ package struct DashboardPreview: Sendable {
         return line
     }
 
-    /// A file as a `data:` URL; nil for one that is too large, or that no browser shows.
+    /// A file as a `data:` URL; nil if it is too large, or no browser shows it.
     private func data(of descriptor: Int32, _ format: ImageFormat, _ size: Int) async -> String? {
         guard Self.shown.contains(format), size <= Self.mostSentBytes else { return nil }
         let bytes = await threads.run { OutputFile.prefix(size, of: descriptor) }

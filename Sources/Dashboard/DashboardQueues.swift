@@ -1,16 +1,16 @@
 import Concurrency
 package import JobQueue
 
-/// The queues of `larder serve`: each opens a session of its own on first use. A report may read a million records, and
-/// pages, changes and probes are answered meanwhile.
+/// The queues of `larder serve`, each with its own session, opened on first use: pages, changes and probes are answered
+/// while a report reads a million records.
 package struct DashboardQueues: Sendable {
-    /// For `/readyz`. A call fails after 5 s, so that probes of a database that hangs do not accumulate.
+    /// For `/readyz`. A call fails after 5 s, so that probes of a hanging database do not accumulate.
     package let probes: PostgresJobQueue
     package let changes: PostgresJobQueue
     /// For reports.
     let slowReads: PostgresJobQueue
     private let pages: [PostgresJobQueue]
-    /// Reads that run or wait, for each queue of `pages`.
+    /// Running and waiting reads, for each queue of `pages`.
     private let reads = Locked([0, 0])
 
     private var all: [PostgresJobQueue] { [probes, changes, slowReads] + pages }
@@ -29,7 +29,7 @@ package struct DashboardQueues: Sendable {
         pages = [PostgresJobQueue(configuration), PostgresJobQueue(configuration)]
     }
 
-    /// Reads for a page or a scrape, on the queue with the fewest reads.
+    /// Reads for a page or scrape, on the queue with the fewest reads.
     package func reading<Value>(_ body: (PostgresJobQueue) async throws -> Value) async rethrows -> Value {
         let index = reads.withLock { reads in
             let index = reads[0] <= reads[1] ? 0 : 1
@@ -40,7 +40,7 @@ package struct DashboardQueues: Sendable {
         return try await body(pages[index])
     }
 
-    /// Ends all statements and connection attempts at this time at the latest.
+    /// Ends all statements and connection attempts by this time.
     package func end(by time: ContinuousClock.Instant) { for queue in all { queue.end(by: time) } }
 
     package func close() async { for queue in all { await queue.close() } }

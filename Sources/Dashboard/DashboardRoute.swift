@@ -1,14 +1,14 @@
 import Reports
 import Terminal
 
-/// One operation of the API, which docs/openapi.json describes.
+/// An operation of the API, described in docs/openapi.json.
 struct DashboardRoute: Sendable {
     let method: String
     /// Below `/api/v1/`; the part `{id}` is a whole number.
     let path: String
-    /// The field of the body that names what a change is about; nil where the path names it, or a filter.
+    /// The body field that names a change's target; nil if the path or a filter names it.
     var field: String?
-    /// How long an answer is kept.
+    /// How long an answer is cached.
     var lasting = Duration.seconds(1)
     let run: @Sendable (DashboardCall) async throws -> JSONObject
 
@@ -26,11 +26,10 @@ struct DashboardRoute: Sendable {
         DashboardRoute(method: "POST", path: path, field: field, run: run)
     }
 
-    /// The name of a change in the record of actions, `batches/pause`.
+    /// A change's name in the record of actions, such as `batches/pause`.
     var verb: String { path.replacing("{id}/", with: "") }
 
-    /// The target of a change: the number in the path, or the first field of the body; a URL without its password and
-    /// signature.
+    /// A change's target: the number in the path, or the first body field; a URL without password and signature.
     func target(of call: DashboardCall) throws(CommandError) -> String {
         guard call.number == 0 else { return "\(call.number)" }
         guard let field else { return try call.filterText }
@@ -38,7 +37,7 @@ struct DashboardRoute: Sendable {
         return field == "url" ? ShownURL.masked(text) : text
     }
 
-    /// The number in `path` where it is a path of this route, 0 for a route without one; nil for another path.
+    /// The number in `path` if it is this route's, 0 for a route without number; nil for another path.
     func match(_ path: [Substring]) -> Int64? {
         let parts = self.path.split(separator: "/")
         guard parts.count == path.count else { return nil }

@@ -5,7 +5,7 @@ import Reports
 import Terminal
 
 extension DashboardRoute {
-    /// All operations, in the order of the documentation.
+    /// All operations, in documentation order.
     package static let all = reading + changes
 
     private static let reading: [DashboardRoute] = [
@@ -109,8 +109,8 @@ extension DashboardRoute {
         },
     ]
 
-    /// The most failures of a page, and of a change in bulk.
+    /// Maximum failures per page and bulk change.
     static let failuresOfPage = 200
-    /// The jobs that a sample of a batch looks at, and those whose files it reads, which takes longer.
+    /// Jobs in a batch's sample, and jobs whose files it reads, which is slower.
     private static let jobsOfSample = 500, jobsOfFiles = 250
 }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import ImageModel
 import Terminal
 
-/// A request for a preview: variants of the image of a URL, or of a file that the request contains.
+/// A preview request: variants of a URL's image, or of a file in the request.
 struct PreviewRequest: Sendable {
     enum Source: Sendable {
         case url(CacheKey)
@@ -13,15 +13,15 @@ struct PreviewRequest: Sendable {
     let source: Source
     let variants: [Variant]
 
-    /// Variants of one preview.
+    /// Maximum variants per preview.
     static let mostVariants = 16
-    /// Of a file, in bytes; less where `--max-body` is.
+    /// Maximum bytes of a file, unless `--max-body` is lower.
     static let mostBytes = 8 << 20
 
     /// - Parameters:
-    ///   - body: `{"url":…,"variants":[…]}`, or with `file` in base64 in place of `url`.
-    ///   - mostBytes: of the file.
-    /// - Throws: wrong usage; a file that is too large, 201.
+    ///   - body: `{"url":…,"variants":[…]}`, or with `file` in base64 instead of `url`.
+    ///   - mostBytes: maximum bytes of the file.
+    /// - Throws: wrong usage; 201 for a file that is too large.
     init(_ body: [UInt8], mostBytes: Int) throws(CommandError) {
         guard let given = try? JSONDecoder().decode(Given.self, from: Data(body)), let source = given.source,
             given.variants.count <= Self.mostVariants
@@ -46,7 +46,7 @@ struct PreviewRequest: Sendable {
         self.variants = variants
     }
 
-    /// The body as JSON has it; what is no base64 is refused.
+    /// The JSON body; invalid base64 is refused.
     private struct Given: Decodable {
         let url: String?
         let file: Data?

@@ -1,9 +1,9 @@
-/// What a `Range` header asks for (RFC 9110, 14.2).
+/// A parsed `Range` header (RFC 9110, 14.2).
 package enum ByteRange: Equatable {
-    /// The whole file: there is no header, it has another unit, several ranges or an error.
+    /// The whole file: no header, another unit, several ranges, or an error.
     case whole
     case part(Range<Int>)
-    /// Nothing of the range is in the file: status 416.
+    /// The range is outside the file: status 416.
     case outside
 
     package init(_ header: String?, size: Int) {

@@ -3,9 +3,9 @@ import Concurrency
 import Synchronization
 import Terminal
 
-/// An HTTP server on a thread of its own, by libmicrohttpd: epoll, keep-alive, limits and parsing are the library's.
+/// An HTTP server on its own thread, by libmicrohttpd: epoll, keep-alive, limits and parsing are the library's.
 package final class HTTPEndpoint: Sendable {
-    /// Called on the thread of the server; it must not block, and may send the reply later.
+    /// Called on the server's thread; must not block, and may reply later.
     package typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
 
     /// Headers and arguments passed on with a request; others are dropped.
@@ -15,17 +15,17 @@ package final class HTTPEndpoint: Sendable {
     package static let arguments = [
         "after", "batch", "code", "domain", "limit", "minutes", "origin", "paths", "queue", "text",
     ]
-    /// Of a request, in bytes, unless the server says otherwise.
+    /// Default limit of a request body, in bytes.
     package static let longestBody = 65_536
 
-    /// At once. Further ones wait for a place, which a connection without a whole request makes.
+    /// Concurrent connections. Further ones wait until an idle connection makes room.
     package static let connections = 64
-    /// Of a connection without a byte, in seconds.
+    /// Seconds that a connection may be idle.
     private static let timeout: UInt32 = 10
-    /// Of a request until its last byte, in seconds.
+    /// Seconds until a request's last byte.
     private static let longestRequest: UInt32 = 30
 
-    /// What the callbacks of the server get.
+    /// The context of the server's callbacks.
     private final class Context: Sendable {
         let handler: Handler
         let headers: [String]
@@ -81,10 +81,10 @@ package final class HTTPEndpoint: Sendable {
     package let port: UInt16
 
     /// - Parameters:
-    ///   - header: one more header that requests carry, in lower case.
-    ///   - longestBody: how long the body of a request may be, which has none yet; further requests are answered 413.
-    ///     Called on the thread of the server; it must not block.
-    /// - Throws: a `CommandError` that names the address when it cannot be listened on.
+    ///   - header: an additional header of requests, in lower case.
+    ///   - longestBody: the maximum body of a request, which has none yet; longer ones are answered 413. Called on the
+    ///     server's thread; must not block.
+    /// - Throws: a `CommandError` naming the address if it cannot listen there.
     package init(
         _ address: ListenAddress, header: String? = nil,
         longestBody: @escaping @Sendable (HTTPRequest) -> Int = { _ in longestBody }, _ handler: @escaping Handler
@@ -110,7 +110,7 @@ package final class HTTPEndpoint: Sendable {
         server = Mutex(Server(handle: handle))
     }
 
-    /// Ends the server when the requests under way are answered; new ones are answered 503.
+    /// Stops the server after answering the current requests; new ones are answered 503.
     package func close() async {
         await ThreadPool(name: "listen", threads: 1).run { [self] in
             context.open.close()

@@ -2,13 +2,13 @@ import CMicroHTTPD
 import Concurrency
 import Glibc
 
-/// The place of the answer to one request. A reply that is dropped without an answer sends status 500.
+/// The reply to one request. Dropping it without an answer sends status 500.
 package final class HTTPReply: Sendable {
-    /// The address of the library's request until it is answered; it waits for the answer.
+    /// The address of the library's suspended request until it is answered.
     private let request: Locked<UInt>
     private let requests: OpenRequests
 
-    /// - Parameter requests: which counts it until it is answered.
+    /// - Parameter requests: counts it until it is answered.
     package init(_ request: OpaquePointer, of requests: OpenRequests) {
         requests.enter()
         self.requests = requests
@@ -17,10 +17,10 @@ package final class HTTPReply: Sendable {
 
     deinit { send(HTTPAnswer(status: 500, body: Array("no answer\n".utf8))) }
 
-    /// Sends the answer; only the first one counts. Does not block.
+    /// Sends the answer; only the first call counts. Does not block.
     package func send(_ answer: HTTPAnswer) {
         guard let request = take() else { return }
-        // The library closes its descriptor when the last byte is sent.
+        // The library closes its descriptor after the last byte.
         if let part = answer.file, case let copy = fcntl(part.descriptor, F_DUPFD_CLOEXEC, 0), copy >= 0 {
             larder_http_begin_file(request, answer.status, copy, part.range.lowerBound, part.range.count)
         } else {
@@ -30,7 +30,7 @@ package final class HTTPReply: Sendable {
         requests.leave()
     }
 
-    /// Begins an answer without a body, which the stream sends; nil when there is no memory for it.
+    /// Begins an answer whose body the stream sends; nil if out of memory.
     package func stream(_ answer: HTTPAnswer) -> HTTPStream? {
         guard let request = take() else { return nil }
         let stream = larder_http_begin_stream(request, answer.status)
@@ -39,7 +39,7 @@ package final class HTTPReply: Sendable {
         return stream.map { HTTPStream($0, of: requests) }
     }
 
-    /// Runs `work`. When the client closes its side of the connection, the task of `work` is cancelled within a second.
+    /// Runs `work`. Cancels its task within a second after the client closes its side of the connection.
     package func whileWanted<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
         await withTaskGroup(of: Value?.self) { group in
             group.addTask { await work() }
@@ -60,7 +60,6 @@ package final class HTTPReply: Sendable {
         request.withLock { address in OpaquePointer(bitPattern: address).map { larder_http_has_gone($0) } ?? false }
     }
 
-    /// The library's request, once.
     private func take() -> OpaquePointer? {
         let address = request.withLock { address in
             defer { address = 0 }

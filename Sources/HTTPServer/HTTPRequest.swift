@@ -1,15 +1,14 @@
 package import Terminal
 
-/// A request to an HTTP endpoint.
 package struct HTTPRequest: Sendable {
     package var method: String
     /// Unescaped, without the query.
     package var path: String
-    /// The headers among `HTTPEndpoint.headers` that the request has, by lower-case name.
+    /// The request's headers in `HTTPEndpoint.headers`, by lower-case name.
     package var headers: [String: String]
-    /// The arguments among `HTTPEndpoint.arguments` that the query has, unescaped.
+    /// The query's arguments in `HTTPEndpoint.arguments`, unescaped.
     package var arguments: [String: String]
-    /// At most as long as the server allows.
+    /// Limited by the server.
     package var body: [UInt8]
 
     package init(
@@ -23,24 +22,21 @@ package struct HTTPRequest: Sendable {
         self.body = body
     }
 
-    /// Whether the method only reads.
     package var isReading: Bool { method == "GET" || method == "HEAD" }
 }
 
-/// The answer to a request.
 package struct HTTPAnswer: Sendable {
     package var status: UInt32 = 200
     package var type = "text/plain; charset=utf-8"
-    /// `Cache-Control`.
     package var caching = "no-store"
-    /// The headers other than the type, `Cache-Control` and `X-Content-Type-Options`.
+    /// Headers except the type, `Cache-Control` and `X-Content-Type-Options`.
     package var headers: [(name: String, value: String)] = []
     package var body: [UInt8] = []
-    /// A hash of what the body says, by which answers are compared; nil where it is the hash of the body.
+    /// A hash for comparing answers; nil uses the body's hash.
     package var content: Int?
     /// Sent instead of the body.
     package var file: HTTPFilePart?
-    /// Sends the body piece by piece, in place of it; returns at its end.
+    /// Sends the body piece by piece, instead of `body`; returns at its end.
     package var stream: (@Sendable (HTTPStream) async -> Void)?
 
     package init(
@@ -64,7 +60,7 @@ package struct HTTPAnswer: Sendable {
         return HTTPAnswer(status: status, type: "application/json", body: Array((text + "\n").utf8))
     }
 
-    /// An error as the object that commands print.
+    /// An error as printed by commands.
     package static func failure(_ status: UInt32, _ error: CommandError) -> HTTPAnswer {
         let inner: JSONObject = ["domain": error.domain, "code": error.code, "message": error.message]
         let text = (try? JSONLine.text(["error": inner] as JSONObject)) ?? "{}"
@@ -72,14 +68,14 @@ package struct HTTPAnswer: Sendable {
     }
 }
 
-/// Some bytes of an open file.
+/// A part of an open file.
 package struct HTTPFilePart: Sendable {
     package let descriptor: Int32
     package let range: Range<Int>
     /// Keeps the descriptor open.
     private let owner: any Sendable
 
-    /// - Parameter owner: what keeps the descriptor open.
+    /// - Parameter owner: keeps the descriptor open.
     package init(_ descriptor: Int32, of owner: any Sendable, range: Range<Int>) {
         (self.descriptor, self.owner, self.range) = (descriptor, owner, range)
     }

@@ -3,13 +3,13 @@ import Concurrency
 import Dispatch
 import Synchronization
 
-/// An answer that is sent in pieces. Dropping it ends the answer.
+/// An answer sent in pieces. Dropping it ends the answer.
 package final class HTTPStream: Sendable {
-    /// The address of the library's stream until it is ended.
+    /// The address of the library's stream until it ends.
     private let stream: Locked<UInt>
     private let requests: OpenRequests
 
-    /// - Parameter requests: which counts it until its end.
+    /// - Parameter requests: counts it until its end.
     package init(_ stream: OpaquePointer, of requests: OpenRequests) {
         self.stream = Locked(UInt(bitPattern: stream))
         self.requests = requests
@@ -17,7 +17,7 @@ package final class HTTPStream: Sendable {
 
     deinit { end() }
 
-    /// Sends bytes without waiting. False when the client has gone or does not read, or the server ends.
+    /// Sends bytes without waiting. False if the client has gone or does not read, or the server is stopping.
     package func send(_ bytes: [UInt8]) -> Bool {
         guard !requests.isClosing else { return false }
         return stream.withLock { address in
@@ -25,7 +25,6 @@ package final class HTTPStream: Sendable {
         }
     }
 
-    /// Ends the answer.
     package func end() {
         let address = stream.withLock { address in
             defer { address = 0 }
@@ -37,18 +36,18 @@ package final class HTTPStream: Sendable {
     }
 }
 
-/// The requests of a server that are not answered yet.
+/// A server's unanswered requests.
 package final class OpenRequests: Sendable {
     private let group = DispatchGroup()
     private let closing = Atomic(false)
 
-    /// Whether the server ends: new requests are refused, streams end.
+    /// Whether the server is stopping: new requests are refused, streams end.
     package var isClosing: Bool { closing.load(ordering: .relaxed) }
 
     package func enter() { group.enter() }
     package func leave() { group.leave() }
 
-    /// Refuses new requests and waits until those that are open are answered. Blocks.
+    /// Refuses new requests and waits until the open ones are answered. Blocks.
     package func close() {
         closing.store(true, ordering: .relaxed)
         group.wait()

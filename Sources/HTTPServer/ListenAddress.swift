@@ -1,7 +1,7 @@
 import Glibc
 package import Terminal
 
-/// Where an HTTP endpoint listens: `HOST:PORT`, `[IPV6]:PORT`, `:PORT` for all addresses, or `PORT` for loopback only.
+/// A listen address: `HOST:PORT`, `[IPV6]:PORT`, `:PORT` for all addresses, or `PORT` for loopback only.
 package struct ListenAddress: Equatable {
     package let host: String
     /// 0: any free port.
@@ -12,7 +12,7 @@ package struct ListenAddress: Equatable {
     /// Whether only this machine can connect.
     package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-    /// Nil for other texts.
+    /// Nil if invalid.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else {
             guard let port = UInt16(text) else { return nil }
@@ -29,9 +29,9 @@ package struct ListenAddress: Equatable {
         (host, self.port) = (name.isEmpty ? "0.0.0.0" : name, port)
     }
 
-    /// A socket that listens there, and its port. Blocks while a name is looked up.
+    /// A listening socket and its port. Blocks while a name is resolved.
     ///
-    /// - Throws: a `CommandError` that names the address.
+    /// - Throws: a `CommandError` naming the address.
     package func listen() throws(CommandError) -> (socket: Int32, port: UInt16) {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
@@ -66,7 +66,7 @@ package struct ListenAddress: Equatable {
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(handle, $0, &size) }
-            // The port is at the same place for both families.
+            // The port is at the same offset for both families.
             return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
                 UInt16(bigEndian: $0.pointee.sin_port)
             }

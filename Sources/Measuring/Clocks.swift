@@ -9,8 +9,8 @@ extension ContinuousClock {
         return Double(count) / (now - start).seconds
     }
 
-    /// The rate of steps that do `width` things each, until `limit` are done or `budget` has passed, so that a slow
-    /// disk shortens the sample.
+    /// The rate of steps with `width` things each, until `limit` are done or `budget` has passed, so that a slow disk
+    /// shortens the sample.
     package func rate(
         of width: Int, limit: Int, within budget: Duration = .milliseconds(600), _ step: () async throws -> Void
     ) async rethrows -> Double {
@@ -24,7 +24,7 @@ extension ContinuousClock {
     }
 }
 
-/// User and system time of this process without its children, in seconds.
+/// User and system seconds of this process without its children.
 package var processorSeconds: Double {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

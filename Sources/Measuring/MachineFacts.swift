@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// The facts about the machine in a saved result, without paths.
+/// Facts about the machine in a saved result, without paths.
 package enum MachineFacts {
     /// - Parameter load: the load before the run.
     package static func gathered(load: String) async -> [String: String] {
@@ -37,7 +37,7 @@ package enum MachineFacts {
         return oneLine((line?.split(separator: separator, maxSplits: 1).last ?? "").replacing("\"", with: ""))
     }
 
-    /// The words of a text with a space between them.
+    /// Words separated by single spaces.
     private static func oneLine(_ text: some StringProtocol) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 private import Glibc
 
-/// One figure: the median of its rounds, and its ratio to a peer measured in the same rounds.
+/// A figure: the median of its rounds, and its ratio to a peer measured in the same rounds.
 package struct MeasuredFigure: Codable, Sendable {
     /// The range of the rounds.
     package struct Spread: Codable, Sendable {
@@ -9,19 +9,17 @@ package struct MeasuredFigure: Codable, Sendable {
     }
 
     package let name: String
-    /// The median of the rounds.
     package let value: Double
     package let unit: String
-    /// The median of the ratios of each round, in which a drift of the machine cancels out. Nil without a peer.
+    /// The median of each round's ratio, which cancels out a drift of the machine. Nil without a peer.
     package let ratio: Double?
-    /// The name of the peer's figure; nil without one.
+    /// The peer's figure; nil without one.
     package let against: String?
     package let values: Spread
     package let ratios: Spread?
-    /// The values of all rounds in their order.
     package let rounds: [Double]
 
-    /// One line of JSON with the five fields of `bench --json`.
+    /// One JSON line with the five fields of `bench --json`.
     package var jsonLine: String {
         get throws {
             let encoder = JSONEncoder()
@@ -30,7 +28,6 @@ package struct MeasuredFigure: Codable, Sendable {
         }
     }
 
-    /// One line of text.
     package var textLine: String {
         let head = "\(name): \(value.short) \(unit) (\(values.low.short)–\(values.high.short))"
         guard let ratio, let against, let ratios else { return head }
@@ -55,7 +52,7 @@ package struct MeasuredFigure: Codable, Sendable {
 }
 
 extension Double {
-    /// Rounded to significant digits; the integer part is kept.
+    /// Rounded to significant digits; keeps the integer part.
     package func rounded(toDigits digits: Int) -> Double {
         guard isFinite, self != 0 else { return self }
         let scale = pow(10, Double(digits - 1) - floor(log10(abs(self))))

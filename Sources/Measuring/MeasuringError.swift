@@ -1,4 +1,4 @@
-/// The reason why a measurement has no result.
+/// Why a measurement has no result.
 package struct MeasuringError: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,12 +1,12 @@
-/// A figure to compute from the values of the rounds.
+/// A figure computed from the rounds' values.
 package struct Figure {
     let name: String
     let unit: String
     let series: String
-    /// The series of the peer.
+    /// The peer's series.
     let against: String?
 
-    /// - Parameter series: the series of the values; by default the one with the name of the figure.
+    /// - Parameter series: the values' series; by default named like the figure.
     package init(_ name: String, _ unit: String, of series: String? = nil, against: String? = nil) {
         self.name = name
         self.unit = unit
@@ -15,17 +15,17 @@ package struct Figure {
     }
 }
 
-/// Values by series, one for each round.
+/// Values by series, one per round.
 package struct Rounds {
-    /// One part of a round; returns a value for each of its series.
+    /// A part of a round; returns a value for each of its series.
     package typealias Step = () async throws -> [String: Double]
 
     private var series: [String: [Double]] = [:]
 
     package init() {}
 
-    /// Runs all steps once as a warm-up that is not counted, then `count` times. Each round begins with another step,
-    /// so that no step always follows the same one.
+    /// Runs all steps once as an uncounted warm-up, then `count` times. Each round begins with another step, so that no
+    /// step always follows the same one.
     package init(_ count: Int, _ steps: [Step]) async throws {
         for round in 0...count {
             for offset in steps.indices {
@@ -35,14 +35,14 @@ package struct Rounds {
         }
     }
 
-    /// Adds the values of one round, or of a part of it.
+    /// Adds the values of a round, or of a part of it.
     package mutating func add(_ values: [String: Double]) {
         for (name, value) in values { series[name, default: []].append(value) }
     }
 
-    /// The measured `figures` in their order, with four significant digits.
+    /// The measured `figures` in order, with four significant digits.
     ///
-    /// - Throws: `MeasuringError` when a series is missing or has a value that is no positive number.
+    /// - Throws: `MeasuringError` if a series is missing or has a value that is not positive.
     package func measurements(_ figures: [Figure]) throws -> [MeasuredFigure] {
         try figures.map { figure in
             let values = try values(of: figure.series)

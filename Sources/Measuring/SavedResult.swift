@@ -1,21 +1,21 @@
 import FoundationEssentials
 
-/// One saved run of a benchmark: `<date>-<benchmark>.json`.
+/// A saved benchmark run: `<date>-<benchmark>.json`.
 package struct SavedResult: Codable {
     let benchmark: String
-    /// The day in UTC, `2025-01-31`.
+    /// The UTC day, such as `2025-01-31`.
     let date: String
     let rounds: Int
     let input: String
     let machine: [String: String]
     let measurements: [MeasuredFigure]
 
-    /// Saves a run of today in `directory`, in place of an earlier one of the day, and rewrites the table of results.
+    /// Saves today's run in `directory`, replacing an earlier one of the day, and rewrites the table of results.
     ///
     /// - Parameters:
-    ///   - input: the input of the measurement, one line.
+    ///   - input: the measurement's input, one line.
     ///   - load: the load before the run.
-    ///   - facts: facts that replace the ones of `MachineFacts`.
+    ///   - facts: replace facts of `MachineFacts`.
     package static func save(
         _ benchmark: String, rounds: Int, input: String, load: String, facts: [String: String],
         _ measurements: [MeasuredFigure], in directory: String
@@ -32,7 +32,7 @@ package struct SavedResult: Codable {
         try ResultTable.rewrite(in: directory)
     }
 
-    /// The newest result of each benchmark, by name, in `directory`.
+    /// Each benchmark's newest result in `directory`.
     static func newest(in directory: String) throws -> [SavedResult] {
         // `2025-01-31-queue.json`: dates sort as text, so the last of each name is the newest.
         var newest: [String: String] = [:]

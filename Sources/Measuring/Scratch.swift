@@ -2,9 +2,9 @@ internal import Concurrency
 import FoundationEssentials
 import Glibc
 
-/// A directory for one benchmark that is removed when this process ends for any reason, after stopping a server in it.
+/// A directory for one benchmark, removed when this process ends for any reason, after stopping a server in it.
 ///
-/// A shell reads a pipe that is never written to: the end of this process ends the pipe.
+/// A shell reads a pipe that is never written to: this process's end closes the pipe.
 package final class Scratch: Sendable {
     package let path: String
     private let pipe: Int32
@@ -46,7 +46,7 @@ package final class Scratch: Sendable {
 
     package func clear(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The type of its file system.
+    /// Its file system's type.
     package var fileSystem: String {
         let answer = try? Shell.output("df --output=fstype '\(path)' | tail -n 1")
         return answer?.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? "unknown file system"

@@ -5,7 +5,7 @@ import Glibc
 package enum Shell {
     /// The standard output of `command`.
     ///
-    /// - Throws: `MeasuringError` when it fails.
+    /// - Throws: `MeasuringError` if it fails.
     package static func output(_ command: String) throws -> String {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw MeasuringError("pipe: errno \(errno)") }

@@ -1,8 +1,7 @@
 import CCSV
 
-/// libcsv, fed with one line at a time.
+/// libcsv, fed line by line.
 package struct CSVParser: ~Copyable {
-    /// The record that the callbacks fill.
     private final class Record {
         var fields: [String] = []
         var isComplete = false
@@ -24,9 +23,9 @@ package struct CSVParser: ~Copyable {
         parser.deallocate()
     }
 
-    /// The fields of a record that ends with this line; nil when a quoted field continues on the next line.
+    /// The fields of a record ending with this line; nil if a quoted field continues on the next line.
     ///
-    /// - Throws: `CSVError` for a quote where none may be (`csv_parse` in strict mode), after which a new record begins.
+    /// - Throws: `CSVError` for a misplaced quote (`csv_parse` in strict mode); a new record then begins.
     package mutating func add(_ line: ArraySlice<UInt8>) throws(CSVError) -> [String]? {
         let context = Unmanaged.passUnretained(record).toOpaque()
         let bytes = line + [UInt8(ascii: "\n")]
@@ -53,7 +52,7 @@ package struct CSVParser: ~Copyable {
         return record.fields
     }
 
-    /// Drops a record that is not complete.
+    /// Drops an incomplete record.
     package mutating func restart() {
         csv_free(parser)
         begin()
@@ -72,5 +71,5 @@ package struct CSVParser: ~Copyable {
     }
 }
 
-/// A quote where none may be.
+/// A misplaced quote.
 package struct CSVError: Error {}

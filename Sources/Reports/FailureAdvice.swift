@@ -1,14 +1,14 @@
 import ImageModel
 import Terminal
 
-/// What a kind of failure means, and what to do about it. docs/errors.md says what the queue does.
+/// A failure's meaning and remedy. docs/errors.md describes the queue's reaction.
 package struct FailureAdvice {
     /// A short heading without a full stop.
     package let meaning: String
     /// What an operator can do.
     package let action: String
 
-    /// A retry makes jobs ready again, and a worker must run them.
+    /// A retry makes jobs ready; a worker must run them.
     private static let retry = "larder retry BATCH && larder work --drain"
 
     private init(_ meaning: String, _ action: String) {
@@ -16,7 +16,7 @@ package struct FailureAdvice {
         self.action = action
     }
 
-    /// - Parameter status: of the response, for error 2001.
+    /// - Parameter status: the HTTP status, for error 2001.
     package init(domain: String, code: Int, status: Int?) {
         self =
             switch domain {
@@ -27,15 +27,15 @@ package struct FailureAdvice {
             }
     }
 
-    /// What a failure means; with `-v` also `(SDWebImageErrorDomain 2001)`.
+    /// A failure's meaning; with `-v` also `(SDWebImageErrorDomain 2001)`.
     package static func text(domain: String, code: Int, status: Int? = nil) -> String {
         let meaning = FailureAdvice(domain: domain, code: code, status: status).meaning
         return Console.showsCodes ? "\(meaning) (\(domain) \(code))" : meaning
     }
 
-    /// What to do about the failures of one batch.
+    /// The remedy for a batch's failures.
     ///
-    /// - Parameter batch: the name or number.
+    /// - Parameter batch: its name or number.
     package func action(for batch: String) -> String {
         action.replacing("BATCH", with: ShellWord.quoted(batch))
     }

@@ -3,11 +3,11 @@ package import ImageModel
 package import JobQueue
 import Terminal
 
-/// The line that `run --json` prints when a job ends.
+/// The line of `run --json` for an ended job.
 package struct JobLine: Encodable {
     private var json: JSONObject
 
-    /// - Parameter root: the cache root, with which each file has its format and its absolute path as well.
+    /// - Parameter root: the cache root; adds each file's format and absolute path.
     package init(url: String, outcome: String, files: [StoredFile], error: FailureReason?, below root: String? = nil) {
         func addPlace(of file: StoredFile, to line: inout JSONObject) {
             guard let root else { return }
@@ -40,11 +40,10 @@ package struct JobLine: Encodable {
     package func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }
 
-/// The JSON object that a producer gave with a URL, as a field of an output.
+/// The producer's JSON object for a URL, as an output field.
 struct ProducerMeta: Encodable {
     private let value: JSONValue
 
-    /// Nil without one.
     init?(_ text: String?) {
         guard let text, let value = try? JSONValue.parse(Array(text.utf8)) else { return nil }
         self.value = value

@@ -3,7 +3,7 @@ import ImageModel
 package import JobQueue
 import Terminal
 
-/// The records of batches as CSV (RFC 4180): a line per stored file or failed variant, and one for an image without.
+/// Batch records as CSV (RFC 4180): a line per stored file or failed variant, and one per image without any.
 package enum ReportCSV {
     package static let header =
         CSVWriter.line([
@@ -40,10 +40,10 @@ package enum ReportCSV {
     }
 }
 
-/// Lines of CSV (RFC 4180), by libcsv.
+/// CSV lines (RFC 4180), by libcsv.
 enum CSVWriter {
-    /// The fields in quotes, an empty one without. Control characters are shown as their codes. A text that a
-    /// spreadsheet would run as a formula begins with an apostrophe.
+    /// Quotes the fields, except empty ones. Escapes control characters. A text that a spreadsheet would run as a
+    /// formula gets an apostrophe.
     static func line(_ fields: [String]) -> String { fields.map { quoted(safe($0)) }.joined(separator: ",") + "\r\n" }
 
     private static func safe(_ field: String) -> String {

@@ -27,7 +27,7 @@ package struct ReportCounts {
         }
     }
 
-    /// The counts of `report --since --format json`.
+    /// For `report --since --format json`.
     package var json: JSONObject {
         [
             "total": total, "finished": total - open, "skipped": failed + cancelled, "open": open,
@@ -39,7 +39,7 @@ package struct ReportCounts {
     /// `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received, 178.0 MiB of variants.`
     ///
     /// - Parameters:
-    ///   - each: variants per image; nil where images have different ones, or none.
+    ///   - each: variants per image; nil if they differ, or there are none.
     ///   - elapsed: nil for several batches.
     package func sentence(each: Int?, variantBytes: Int, elapsed: Duration?) -> String {
         var text = "\(succeeded.grouped) of \(total.grouped) \(total == 1 ? "image" : "images")"
@@ -81,7 +81,7 @@ extension Int {
 }
 
 extension BatchStatistics {
-    /// The variants of each image where all jobs used one pipeline, and it has some.
+    /// Variants per image, if all jobs used the same pipeline with variants; otherwise nil.
     package var variantsEach: Int? {
         guard pipelines.count == 1, let spec = try? JSONValue.parse(Array(pipelines[0].spec.utf8)),
             case .object(let fields) = spec, case .array(let variants)? = fields["variants"], !variants.isEmpty

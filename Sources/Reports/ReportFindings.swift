@@ -4,7 +4,7 @@ package import JobQueue
 import Prefetcher
 package import Terminal
 
-/// What a report says in addition to its counts, in forms other than a page.
+/// A report's findings in addition to its counts, in forms other than a page.
 package struct ReportFindings {
     package let statistics: BatchStatistics
     let previous: PreviousRun?
@@ -12,7 +12,7 @@ package struct ReportFindings {
     /// The object `statistics` of `report --format json`.
     package var json: JSONObject { statistics.json.merging(["previous": previous?.json]) }
 
-    /// A few lines for a terminal, each indented like the counts above them.
+    /// Lines for a terminal, indented like the counts above them.
     package var text: String {
         var lines: [String] = []
         for stage in statistics.stages {
@@ -42,11 +42,10 @@ package struct ReportFindings {
 }
 
 extension BatchStatistics.UsedOptions {
-    /// The names of the options.
     package var names: [String] { LoadOptions(rawValue: UInt64(bitPattern: Int64(options))).names }
 }
 
-/// The run of the same name before.
+/// The previous run of the same name.
 struct PreviousRun {
     let progress: BatchProgress
     let changes: RunComparison

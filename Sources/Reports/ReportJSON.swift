@@ -4,7 +4,7 @@ package import JobQueue
 package import Terminal
 
 extension BatchProgress {
-    /// The object that `status --json` prints for a batch.
+    /// For `status --json`.
     package var json: JSONObject {
         [
             "batch": displayName, "batchID": id, "state": state.rawValue, "openedAt": openedAt,
@@ -20,8 +20,8 @@ extension BatchProgress {
 }
 
 extension BatchReport {
-    /// The object that `run --json` and `report --format json` print: the progress, how many failures were
-    /// discarded, and the first 1,000 others.
+    /// For `run --json` and `report --format json`: the progress, the number of discarded failures, and the first 1,000
+    /// others.
     package var json: JSONObject {
         var object = progress.json
         object["discarded"] = discarded

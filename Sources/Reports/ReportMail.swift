@@ -2,16 +2,16 @@ import FoundationEssentials
 import JobQueue
 package import Terminal
 
-/// A report as a MIME message: its summary as text and HTML, and the whole page attached.
+/// A report as a MIME message: the summary as text and HTML, and the whole page attached.
 package struct ReportMail {
     package let address: String
     package let page: ReportPage
 
     package init(address: String, page: ReportPage) { (self.address, self.page) = (address, page) }
 
-    /// One address, or several with commas, of printable ASCII.
+    /// One address, or several with commas, in printable ASCII.
     ///
-    /// - Throws: wrong usage for what could add a header.
+    /// - Throws: wrong usage for text that could add a header.
     package static func checked(_ address: String) throws(CommandError) -> String {
         guard address.contains("@"), address.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw .usage("report: --mail: '\(PrintableText.text(address))' is not a mail address")

@@ -2,11 +2,11 @@ import Concurrency
 package import JobQueue
 import Transcoder
 
-/// The batches that a report is about, and where their images are.
+/// The batches of a report, and the location of their images.
 package struct ReportSource {
     package let queue: PostgresJobQueue
     package let reports: [BatchReport]
-    /// Nil when there is no cache.
+    /// Nil if there is no cache.
     private let place: CachePlace?
     private let thumbnails: Int
     /// The time as given; nil for a report on one batch.
@@ -26,7 +26,7 @@ package struct ReportSource {
         (self.queue, self.reports, self.place, self.thumbnails, self.since) = (queue, reports, place, thumbnails, since)
     }
 
-    /// The most pictures of a page by default.
+    /// Maximum pictures of a page by default.
     package static let thumbnails = 1_000
 
     /// Whether BATCH is given instead of `--since`.
@@ -42,7 +42,7 @@ package struct ReportSource {
         since.map { "Batches of the last \($0)" } ?? reports.first.map { "Batch \($0.progress.title)" } ?? ""
     }
 
-    /// The records of the batches, in order.
+    /// The batches' records, in order.
     package func forEachRecord(_ body: (BatchReport, StoredRecord) async throws -> Bool) async throws {
         for report in reports {
             for try await record in BatchRecords(of: report.progress.id, in: queue) {
@@ -53,7 +53,7 @@ package struct ReportSource {
 
     /// The HTML page with its pictures.
     ///
-    /// - Parameter isMailed: whether it has at most 5 MB, with as many of the images as fit.
+    /// - Parameter isMailed: limits it to 5 MB, with as many images as fit.
     package func page(isMailed: Bool = false) async throws -> ReportPage {
         let statistics = try await queue.reports.statistics(of: reports.map(\.progress.id))
         var gallery = ReportGallery(maxBytes: isMailed ? ReportGallery.maxMailBytes : ReportGallery.maxFileBytes)
@@ -72,8 +72,7 @@ package struct ReportSource {
         return page
     }
 
-    /// The statistics, and the comparison with the run before; nil for a login that may not read what they need, as a
-    /// worker's.
+    /// The statistics and the comparison with the previous run; nil if the login may not read them, as for a worker's.
     package func findings() async throws -> ReportFindings? {
         do throws(QueueError) {
             let statistics = try await queue.reports.statistics(of: reports.map(\.progress.id))
@@ -84,7 +83,7 @@ package struct ReportSource {
         }
     }
 
-    /// The run before of a report on one batch; nil when there is none, or it is past its retention.
+    /// The previous run of the batch; nil if there is none or it has expired.
     private func previous() async throws(QueueError) -> PreviousRun? {
         guard since == nil, let progress = reports.first?.progress,
             let before = try await queue.previousRun(of: progress)

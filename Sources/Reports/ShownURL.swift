@@ -2,16 +2,16 @@ import Downloader
 import ObjectStore
 import Prefetcher
 
-/// A URL for output: without userinfo.
+/// A URL for output, without userinfo.
 package enum ShownURL {
-    /// Query parameters that let anyone who reads them fetch the image: signatures and tokens, in lower case.
+    /// Query parameters whose values let any reader fetch the image: signatures and tokens, in lower case.
     private static let secrets: Set<String> = [
         "x-amz-signature", "x-amz-security-token", "x-goog-signature", "x-oss-signature", "sig", "signature", "token",
         "access_token", "auth_key", "hdnts", "hdnea",
     ]
 
-    /// A URL or a cache key for readers: also without the values of signatures and tokens. What a program passes back,
-    /// such as `url` in JSON, is `text`; `key` in JSON is the key itself. Compares scalars, because a separator can be
+    /// A URL or cache key for readers, without the values of signatures and tokens. Use `text` if a program passes the
+    /// value back, such as `url` in JSON; `key` in JSON is the key itself. Compares scalars, because a separator can be
     /// part of a combined character.
     package static func masked(_ url: String) -> String {
         let shown = text(url), scalars = shown.unicodeScalars
@@ -27,7 +27,7 @@ package enum ShownURL {
         return String(scalars[...query]) + masked.joined(separator: "&") + String(scalars[end...])
     }
 
-    /// Its other bytes unchanged.
+    /// Only userinfo is removed; other bytes are unchanged.
     ///
     /// Also removes the part before an `@` from a malformed URL with one slash, three or none; an `@` in a path stays.
     /// Compares bytes, because an `@` can be part of a combined character.
@@ -44,7 +44,7 @@ package enum ShownURL {
 
 /// A URL for logs: without userinfo, query and characters that could forge a line.
 package enum LoggedURL {
-    /// The scheme, host and port, or the bucket, or `file://`; `?` for what is no URL.
+    /// Scheme, host and port, or the bucket, or `file://`; `?` for an invalid URL.
     package static func origin(_ url: String) -> String {
         if let object = try? ObjectURL(url) { return printable(object.bucketURL) }
         if FileURL.isFile(url) { return "file://" }

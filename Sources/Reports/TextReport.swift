@@ -2,7 +2,7 @@ import Concurrency
 package import JobQueue
 import Terminal
 
-/// The report of a batch as text, safe for a terminal.
+/// A batch's report as text, safe for a terminal.
 package enum TextReport {
     package static func text(_ report: BatchReport, _ findings: ReportFindings? = nil) -> String {
         let progress = report.progress
@@ -29,7 +29,6 @@ package enum TextReport {
         return text
     }
 
-    /// The names and values of the counts.
     package static func numbers(_ report: BatchReport) -> [(String, String)] {
         let progress = report.progress
         let discarded = report.discarded > 0 ? ", \(report.discarded) of them discarded" : ""
@@ -47,7 +46,6 @@ package enum TextReport {
     }
 }
 
-/// The forms of a report.
 package enum ReportFormat: String, CaseIterable {
     case text, json, html, csv
 }

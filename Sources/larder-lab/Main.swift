@@ -1,7 +1,7 @@
 import CommandLine
 import Lab
 
-/// The program that measures Larder and breaks it on purpose.
+/// The program that measures Larder and injects faults.
 @main
 struct Main {
     static func main() async { await Program.lab.main() }

@@ -1,8 +1,8 @@
 import Codecs
 import Glibc
 
-/// The program of the children that decode images, and of the processes that become a coder's program. Only a pool of
-/// `Transcoder` starts it, with a socket to the pool as descriptor 3 and the program's own file as descriptor 4.
+/// The program of the children that decode images, and of the processes that become a coder's program. Started only by
+/// a pool of `Transcoder`, with the pool's socket as descriptor 3 and the program's own file as descriptor 4.
 @main
 struct LarderTranscoder {
     static func main() {

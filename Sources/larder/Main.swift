@@ -1,7 +1,7 @@
 import CommandLine
 import Commands
 
-/// The program: a command of the user.
+/// The user's command.
 @main
 struct Main {
     static func main() async { await Program.larder.main() }

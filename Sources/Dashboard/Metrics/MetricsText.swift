@@ -1,19 +1,18 @@
 import Terminal
 
-/// Metrics in the text format of Prometheus, version 0.0.4.
+/// Metrics in Prometheus' text format, version 0.0.4.
 package struct MetricsText {
     package enum Kind: String {
         case counter, gauge, histogram
     }
 
-    /// The media type of the format.
     package static let type = "text/plain; version=0.0.4; charset=utf-8"
 
     package private(set) var text = ""
 
     package init() {}
 
-    /// One family: its samples by their labels. A family without samples is left out.
+    /// A family: its samples by label. Omitted without samples.
     package mutating func add(
         _ name: String, _ kind: Kind, _ help: String, _ samples: [(labels: [(String, String)], value: Double)]
     ) {
@@ -22,7 +21,7 @@ package struct MetricsText {
         for sample in samples { line(name, sample.labels, sample.value) }
     }
 
-    /// A family of one sample without labels.
+    /// A family with one unlabelled sample.
     package mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         add(name, kind, help, [([], value)])
     }
@@ -53,7 +52,7 @@ package struct MetricsText {
         text += " \(Self.number(value))\n"
     }
 
-    /// Unprintable characters are shown as their code: a terminal or a page may show the text.
+    /// Escapes unprintable characters, since a terminal or page may show the text.
     private static func escaped(_ value: String) -> String {
         PrintableText.lines(value).replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
             .replacing("\n", with: "\\n")
@@ -65,12 +64,12 @@ package struct MetricsText {
     }
 }
 
-/// How often a duration was in each range.
+/// Counts of durations by range.
 package struct Histogram {
-    /// The upper bounds, in seconds.
+    /// Upper bounds in seconds.
     package static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-    /// By bound; what is above the last one is in `count` only.
+    /// By bound; durations above the last one are only in `count`.
     package private(set) var counts = [Int](repeating: 0, count: bounds.count)
     package private(set) var count = 0
     /// In seconds.

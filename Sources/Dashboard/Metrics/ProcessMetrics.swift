@@ -1,10 +1,10 @@
 import Glibc
 
-/// The process, under the names that all Prometheus clients use, and its children.
+/// Metrics of the process, under Prometheus' standard names, and of its children.
 package struct ProcessMetrics {
     package init() {}
 
-    /// Processor time in seconds: of this process, and of children that have ended.
+    /// Processor seconds: of this process, and of ended children.
     private static func processorTime() -> (own: Double, children: Double) {
         var ticks = tms()
         _ = times(&ticks)

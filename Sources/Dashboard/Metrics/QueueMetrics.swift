@@ -1,7 +1,7 @@
 package import JobQueue
 import Reports
 
-/// The families about the queues of the database. Every worker shows the same ones.
+/// The families about the database's queues, equal on every worker.
 package struct QueueMetrics {
     private let gauges: [String: [QueueGauge]]
 
@@ -35,11 +35,11 @@ package struct QueueMetrics {
     }
 }
 
-/// The families about the last run of each batch name that is over, for alerts on runs from cron.
+/// The families about the last completed run of each batch name, for alerts on runs from cron.
 package struct RunMetrics {
-    /// Names that are shown, those that ended last; the others would grow without limit.
+    /// Maximum names, the latest ended ones; otherwise they would grow without limit.
     private static let most = 50
-    /// The newest batches that are read.
+    /// Newest batches read.
     private static let read = 1_000
 
     private let runs: [(name: String, batch: BatchProgress)]

@@ -1,4 +1,4 @@
-// The script of the page of a batch: the parts of its report, live.
+// A batch's page: the sections of its report, live.
 
 /** Where the page of failures of a batch starts. */
 const failurePages = { batch: null, starts: [""] };

@@ -1,5 +1,4 @@
-// The script that all pages of the dashboard share: the API, the questions before a change, and how a page takes over
-// new content.
+// Shared by all dashboard pages: the API, confirmations, and updating a page with new content.
 
 const tokenKey = "larder-token";
 const main = document.querySelector("main");
@@ -46,7 +45,7 @@ async function call(path, body) {
   const answer = await response.json();
   if (!response.ok) throw new Failure(response.status, answer.error ?? { message: response.statusText });
   answer.receivedAt = Date.now();
-  // A change makes the known answers stale.
+  // A change invalidates the known answers.
   if (body) live.answers.clear();
   return answer;
 }

@@ -1,4 +1,4 @@
-// The script of the page of the failures of all batches.
+// The page with the failures of all batches.
 
 const failureFields = [["text", "Part of the URL"], ["origin", "Origin"], ["batch", "Batch number"]];
 

@@ -1,6 +1,6 @@
-// The script that shows a page, and again when the server's events say that something has changed.
+// Renders a page, and again when the server's events report a change.
 //
-// The events are read with `fetch`, because an `EventSource` cannot send the token.
+// Events are read with `fetch`, because an `EventSource` cannot send the token.
 
 /** What the page asked for, the newest answers to it, and the stream that brings them. */
 const live = { wanted: new Set(), answers: new Map(), followed: "", control: null };
@@ -76,7 +76,7 @@ async function show() {
   const page = isBatch ? pages.batch : pages[name] || pages.batches;
   const key = location.hash;
   live.wanted = new Set();
-  // Each page asks, and waits for no answer: what keeps one away is said about the page's own questions.
+  // Every page fetches this without waiting; errors are reported with the page's own queries.
   call("health").then(({ findings }) => countProblems(findings), () => {});
   try {
     const content = await page.read(id, Object.fromEntries(new URLSearchParams(filter)));
@@ -85,7 +85,7 @@ async function show() {
     const view = make("div", {}, heading, content.flat(3).filter((part) => part));
     const active = document.activeElement;
     if (shown === key && main.firstElementChild) morph(main.firstElementChild, view); else main.replaceChildren(view);
-    // Moving a node takes the focus from it.
+    // Moving a node removes its focus.
     if (active !== document.activeElement && active.isConnected) active.focus({ preventScroll: true });
     document.title = page.title + " – Larder";
     shown = key;
@@ -98,7 +98,7 @@ async function show() {
     if (failure.status === 401) {
       unfollow();
       countProblems([]);
-      // Keep the typed text, unless it was the token that is refused.
+      // Keep the typed text, unless it was the refused token.
       const typed = main.querySelector("#token")?.value;
       if (typed === undefined || typed.trim() === sessionStorage.getItem(tokenKey)) {
         main.replaceChildren(tokenForm());
@@ -109,7 +109,7 @@ async function show() {
     }
     connection.className = "lost";
     connection.textContent = failure.status ? failure.message : "the server does not answer";
-    // The page of a batch that is not there has nothing else.
+    // A missing batch's page shows nothing else.
     if (failure.status === 404) main.replaceChildren(make("div", {}, make("h1", {}, "Not found"), make("p", {}, failure.message)));
     soon(retryPause);
   }
@@ -127,7 +127,7 @@ const groups = { Work: ["batches", "failures", "schedules"], Fleet: ["health", "
 document.querySelector("nav").append(...Object.entries(groups).map(([group, names]) =>
   make("span", { class: "group", role: "group", "aria-label": group }, names.map((name) =>
     make("a", { href: "#/" + name, "data-page": name }, pages[name].title)))));
-// Following the link would leave the page that the address names.
+// Following the link would change the page that the address names.
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
 window.addEventListener("hashchange", async () => { unfollow(); await show(); main.focus(); window.scrollTo(0, 0); });
 document.addEventListener("visibilitychange", () => {

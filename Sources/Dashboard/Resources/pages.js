@@ -1,4 +1,4 @@
-// The script of the pages.
+// The dashboard's pages: overview, batches, queues, workers, origins and the others without a script of their own.
 
 const batchLink = (batch) =>
   make("a", { class: "clamp", href: "#/batches/" + batch.batchID, title: batch.batch }, batch.batch);
@@ -125,7 +125,7 @@ const pages = {
     title: "Blocklist",
     async read() {
       const { blocklist } = await call("blocklist");
-      // A message begins with the URL, with or without its query, which is in the first column.
+      // A message begins with the URL, with or without its query, which is already in the first column.
       const reason = (row) => row.message.replace(row.url + ": ", "").replace(row.url.split("?")[0] + ": ", "");
       return [
       form("Block", "blocklist/add", "url", "URL to block",

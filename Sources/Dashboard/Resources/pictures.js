@@ -1,4 +1,4 @@
-// The script of the images of a batch, whose files the server has.
+// The images of a batch, whose files the server has.
 
 /** Addresses of the pictures that were loaded, by path: a promise while loading, null for one that cannot be had. */
 const pictures = new Map();

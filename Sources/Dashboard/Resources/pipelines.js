@@ -1,4 +1,4 @@
-// The script of the page of pipelines: their variants in words, and as JSON.
+// The page of pipelines: variants in words and as JSON.
 
 /** A value of a pipeline without the marks of JSON. */
 const plain = (value) => Array.isArray(value) ? value.map(plain).join(", ")

@@ -1,4 +1,4 @@
-// The script of the page that makes variants of one image.
+// The page that makes variants of one image.
 
 const example = [{ name: "thumb", thumbnail: { width: 200, height: 200 }, format: "webp" }];
 // A file is { name, data }, its data in base64. `wrong` is about the variants, `message` about the image.
@@ -40,7 +40,7 @@ async function makePreview() {
   try {
     const source = preview.file ? { file: preview.file.data } : { url: preview.url };
     const answer = await call("preview", { ...source, variants: JSON.parse(preview.variants) });
-    // A later edit has asked again.
+    // A later edit has sent another request.
     if (own !== previewNumber) return;
     preview.answer = answer;
     preview.message = "";

@@ -2,35 +2,36 @@ import ImageModel
 import JobQueue
 import Terminal
 
-/// The images of a report as data for its script, bounded in bytes.
+/// A report's images as data for its script, bounded in bytes.
 ///
-/// The script reads arrays instead of objects, and numbers instead of repeated texts, so that 100,000 images fit. They
-/// are in parts, each with texts of its own, so that the page shows before the script has read all.
+/// Arrays instead of objects, and numbers instead of repeated texts, let 100,000 images fit. They are in parts with
+/// separate texts, so that the page shows before the script has read all.
 struct ReportGallery {
-    /// The most bytes that the rows may take in a file, about 200,000 images of one variant, and in a mail.
+    /// Maximum bytes of the rows in a file, about 200,000 images of one variant, and in a mail.
     static let maxFileBytes = 64_000_000, maxMailBytes = 2_500_000
-    /// The images of a part.
+    /// Images per part.
     private static let partSize = 1_000
-    /// The room that ends the reading: few rows take less, and reading the rest of a large batch takes seconds.
+    /// Remaining bytes at which reading ends: few rows are shorter, and reading the rest of a large batch takes
+    /// seconds.
     private static let leastRoom = 400
 
-    /// The most bytes of the rows.
+    /// Maximum bytes of the rows.
     let maxBytes: Int
-    /// The records that have a row.
+    /// The records with a row.
     private(set) var items: [Item] = []
-    /// The bytes of the rows in the page.
+    /// Bytes of the rows in the page.
     private(set) var bytes = 0
     private var parts: [Part] = []
     private var failureBytes = 0
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
 
-    /// Adds a record unless its kind has had its room; false when the gallery is full.
+    /// Adds a record if its kind has room; false if the gallery is full.
     mutating func add(_ record: StoredRecord) -> Bool {
-        // Successes are shown even when nearly all images failed.
+        // Show successes even if nearly all images failed.
         let isFailure = record.outcome != .succeeded
         let room = min(maxBytes - bytes, isFailure ? maxFailureBytes - failureBytes : .max)
-        // The smallest row has more than this.
+        // The smallest row is longer.
         guard room > record.url.utf8.count + 20 else { return isOpen }
         if parts.count * Self.partSize == items.count { parts.append(Part()) }
         let part = parts.count - 1
@@ -46,10 +47,10 @@ struct ReportGallery {
 
     private var maxFailureBytes: Int { maxBytes - min(maxBytes / 2, 8_000_000) }
 
-    /// Whether another record may have a row.
+    /// Whether another row may fit.
     private var isOpen: Bool { bytes <= maxBytes - Self.leastRoom }
 
-    /// Adds the pictures of files of one item, as base64.
+    /// Adds pictures of an item's files, as base64.
     mutating func add(_ made: [(file: Int, picture: String)], ofItem item: Int) {
         if !made.isEmpty { items[item].hasPicture = true }
         for (file, picture) in made {
@@ -61,21 +62,21 @@ struct ReportGallery {
         }
     }
 
-    /// Bytes of the pictures in the page.
+    /// The pictures' bytes in the page.
     static func bytes(of made: [(file: Int, picture: String)]) -> Int {
         made.reduce(0) { $0 + $1.picture.utf8.count + 16 }
     }
 
-    /// The parts, each as JSON that is safe in a script element: `items` are
-    /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`; outcome 0 succeeded, 1 failed, 2 cancelled;
-    /// files are `[name, shared, key, path, format, width, height, bytes, error, unchanged]`, where a key begins with as
-    /// many UTF-16 units of the URL as `shared` says. Names, formats and errors are places in the arrays of their own,
-    /// null for none. `pictures` are `[item, file, WebP in base64]`.
+    /// The parts, each as JSON that is safe in a script element: `items` are `[url, outcome, error, files, thumbHash,
+    /// colour, frames, attempts]`; outcome 0 succeeded, 1 failed, 2 cancelled; files are `[name, shared, key, path,
+    /// format, width, height, bytes, error, unchanged]`, where a key begins with `shared` UTF-16 units of the URL.
+    /// Names, formats and errors are indexes into their arrays, null for none. `pictures` are `[item, file, WebP in
+    /// base64]`.
     var json: [String] { parts.map(\.json) }
 
-    /// The parts of a record that its pictures need.
+    /// The parts of a record needed for its pictures.
     struct Item {
-        /// The names of the files of the cache, original first; nil for one that is not stored.
+        /// The cache files' names, original first; nil if not stored.
         let names: [String?]
         let isAnimated: Bool
         fileprivate(set) var hasPicture = false
@@ -86,7 +87,7 @@ struct ReportGallery {
         var pictures = ScriptJSON()
         private var names = NumberedTexts(), formats = NumberedTexts(), errors = NumberedTexts()
 
-        /// Adds a row and answers with its bytes; nil if it has more than `room`.
+        /// Adds a row and returns its bytes; nil if it exceeds `room`.
         mutating func add(_ record: StoredRecord, within room: Int) -> Int? {
             var row = ScriptJSON()
             let digest = record.stored.lazy.compactMap(\.digest).first
@@ -127,7 +128,7 @@ struct ReportGallery {
             row.add(file.unchanged == true ? 1 : 0)
         }
 
-        /// The error without the URL, so that equal errors have one text.
+        /// The error without the URL, so that equal errors share a text.
         private static func text(_ error: FailureReason, of url: String) -> String {
             let message = FailureLine.message(error.message, of: url)
             return FailureReason(domain: error.domain, code: error.code, message: message).text
@@ -145,12 +146,12 @@ struct ReportGallery {
     }
 }
 
-/// Texts that repeat, by the order in which they first come.
+/// Repeated texts in order of first appearance.
 private struct NumberedTexts {
     private(set) var json = ScriptJSON()
     private var numbers: [String: Int] = [:]
 
-    /// The number of a text, a new one for a new text; nil for nil.
+    /// A text's number, a new one for a new text; nil for nil.
     mutating func number(of text: String?) -> Int? {
         guard let text else { return nil }
         if let number = numbers[text] { return number }

@@ -3,19 +3,18 @@ import ImageModel
 package import JobQueue
 import Terminal
 
-/// The report of batches as one HTML file, which needs no other file and no network: data as JSON, and the script and
-/// the styles that show it.
+/// A report on batches as one self-contained HTML file: data as JSON, and the script and styles that show it.
 package struct ReportPage {
-    /// The batches; one, or all of a span of time.
+    /// One batch, or all batches of a period.
     package let reports: [BatchReport]
     let findings: ReportFindings
     package let title: String
     var gallery: ReportGallery
 
-    /// The bytes of a page whose rows take little room, and of the pictures of any other one, at most.
+    /// Maximum bytes of a page with short rows, and of the pictures in any other page.
     package static let maxBytes = 5_000_000, maxPictureBytes = 2_000_000
 
-    /// The page. The first part of the images is before the script, which shows it while the browser reads the others.
+    /// The page. The first part of the images precedes the script, which shows it while the browser reads the rest.
     package func text() throws -> String {
         let policy =
             "default-src 'none'; img-src data:; style-src '\(Self.styleHash)'; script-src '\(Self.scriptHash)'; "
@@ -47,7 +46,7 @@ package struct ReportPage {
             """
     }
 
-    /// The data of the sections, which are as in `report --format json`.
+    /// The sections' data, as in `report --format json`.
     private var json: JSONObject {
         [
             "title": title, "counts": ReportCounts(reports).json, "statistics": findings.json,
@@ -56,10 +55,10 @@ package struct ReportPage {
         ]
     }
 
-    /// The name of the one batch; nil for several.
+    /// The batch's name; nil for several batches.
     var batch: String? { reports.count == 1 ? reports[0].progress.displayName : nil }
 
-    /// The hashes of a Content-Security-Policy that allows the page.
+    /// Hashes for a Content-Security-Policy that allows the page.
     package static let styleHash = hash(PageResource.style), scriptHash = hash(PageResource.reportScript)
 
     private static func hash(_ text: String) -> String {
@@ -68,7 +67,7 @@ package struct ReportPage {
         return "sha256-" + Data(digest.finish()).base64EncodedString()
     }
 
-    /// The summary for mail: `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received …`
+    /// For mail: `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received …`
     var sentence: String {
         ReportCounts(reports).sentence(
             each: findings.statistics.variantsEach,
@@ -77,10 +76,9 @@ package struct ReportPage {
     }
 }
 
-/// Text as markup.
+/// Escapes text for markup.
 package enum HTML {
-    /// Text that is safe between tags and in quoted attributes; control characters and marks of direction are shown as
-    /// their codes.
+    /// Safe between tags and in quoted attributes; control characters and direction marks are escaped.
     package static func escaped(_ text: String) -> String {
         var result = ""
         for character in PrintableText.text(text).unicodeScalars {
@@ -97,11 +95,11 @@ package enum HTML {
     }
 }
 
-/// The scripts and stylesheets of `Resources`, embedded in the program. A script uses what those before it declare.
+/// The scripts and stylesheets of `Resources`, embedded in the program. Scripts use declarations of earlier ones.
 package enum PageResource {
-    /// The styles of the report and of the dashboard.
+    /// For the report and the dashboard.
     package static let style = EmbeddedText.page_css + EmbeddedText.images_css
-    /// The elements, charts, sections and images of a batch, for the report and the dashboard.
+    /// A batch's elements, charts, sections and images, for the report and the dashboard.
     package static let script =
         EmbeddedText.page_js + EmbeddedText.charts_js + EmbeddedText.sections_js + EmbeddedText.images_js
     static let reportScript = script + EmbeddedText.report_js

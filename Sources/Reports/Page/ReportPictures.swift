@@ -5,16 +5,16 @@ import ImageModel
 import Terminal
 import Transcoder
 
-/// Makes the small pictures of a report from the files of the cache, in transcoders.
+/// Makes a report's small pictures from cache files, in transcoders.
 struct ReportPictures {
     let place: CachePlace
     let pool: TranscoderPool
-    /// The most pictures.
+    /// Maximum pictures.
     let limit: Int
-    /// The most bytes that they may take in the page, as base64.
+    /// Maximum bytes in the page, as base64.
     let maxBytes: Int
 
-    /// The most bytes of a picture, and of an animated one.
+    /// Maximum bytes of a still and of an animated picture.
     private static let maxStill = 6_144, maxAnimated = 49_152
 
     /// Files of one item whose pictures are added together or not at all.
@@ -24,17 +24,17 @@ struct ReportPictures {
         let isAnimated: Bool
     }
 
-    /// The room that the pictures take.
+    /// The space used by the pictures.
     private struct Use {
         var pictures = 0, bytes = 0, animated = 0
     }
 
-    /// Adds pictures: originals, each with a variant, for the first images, then originals alone, then the other
-    /// variants of the first images. A file that is missing or cannot be decoded has none.
+    /// Adds pictures: originals with one variant for the first images, then originals alone, then further variants of
+    /// the first images. Missing and undecodable files get none.
     func add(to gallery: inout ReportGallery) async throws {
         var use = Use()
         let (pairs, originals, others) = Self.units(of: gallery.items)
-        // Half the room for pairs, unless all of them fit.
+        // Half of the space for pairs, unless all fit.
         let fits = pairs.count * 2 <= limit && pairs.count * 2 * Self.maxStill * 4 / 3 <= maxBytes
         try await add(pairs[...], to: &gallery, &use, fits ? limit : limit / 2, fits ? maxBytes : maxBytes / 2)
         let rest = originals.filter { [items = gallery.items] in !items[$0.item].hasPicture }
@@ -42,7 +42,7 @@ struct ReportPictures {
         try await add(others[...], to: &gallery, &use, limit, maxBytes)
     }
 
-    /// The pairs of original and first variant, the originals alone of the same items, and the other variants of items.
+    /// Pairs of original and first variant, the same items' originals alone, and the items' further variants.
     static func units(of items: [ReportGallery.Item]) -> (pairs: [Unit], originals: [Unit], others: [Unit]) {
         var (pairs, originals, others): ([Unit], [Unit], [Unit]) = ([], [], [])
         for (number, item) in items.enumerated() {
@@ -70,7 +70,7 @@ struct ReportPictures {
             while !waiting.isEmpty && !isFull || running > 0 {
                 if !isFull, running < pool.count + 2, let unit = waiting.popFirst() {
                     running += 1
-                    // Animations take at most half of the room.
+                    // Animations use at most half of the space.
                     let moves = unit.isAnimated && use.animated < maxBytes / 2
                     group.addTask {
                         var made: [(file: Int, picture: String)] = []
@@ -104,7 +104,7 @@ struct ReportPictures {
         try Variant(json: #"{"name":"picture","thumbnail":\#(size),"format":"webp",\#(fields)}"#.utf8)
     }
 
-    /// A file as WebP in base64; nil where none can be made within `limit` bytes.
+    /// A file as WebP in base64; nil if impossible within `limit` bytes.
     private func picture(
         of name: String, _ variant: Variant, _ limit: Int, _ options: TranscodeRequest.Options
     ) async -> String? {

@@ -4,13 +4,13 @@ import Terminal
 struct ScriptJSON {
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter json: JSON, in which `<` stands in strings only.
+    /// - Parameter json: JSON with `<` only in strings.
     init(json: String = "") {
         bytes.reserveCapacity(json.utf8.count)
         for byte in json.utf8 { addSafe(byte) }
     }
 
-    /// Adds an array of values that `add` writes. Written by hand, as a page may have 100,000 rows.
+    /// Adds an array of values written by `add`. Without an encoder, as a page may have 100,000 rows.
     mutating func addArray(_ add: (inout ScriptJSON) throws -> Void) rethrows {
         bytes.append(UInt8(ascii: "["))
         try add(&self)
@@ -39,7 +39,7 @@ struct ScriptJSON {
         bytes += "\",".utf8
     }
 
-    /// Adds values that are complete.
+    /// Adds complete values.
     mutating func append(_ values: ScriptJSON) { bytes += values.bytes }
 
     private mutating func addSafe(_ byte: UInt8) {

@@ -1,5 +1,5 @@
-// Charts: SVG between axes of text, with a legend. What failed is striped in two shades, so that no colour has to be
-// told from another, and a column has no gaps.
+// Charts: SVG between text axes, with a legend. Failures are striped in two shades, so that no color has to be told
+// from another, and columns have no gaps.
 
 const rect = (x, y, width, height, fill) => svg("rect", { x, y, width, height, ...fill });
 

@@ -1,10 +1,9 @@
-// The images of a batch: a tile of each, and one large with its variants.
+// The images of a batch: a tile for each, and one large view with its variants.
 //
-// An image is { key, url, outcome, error, files, hash, color, frames, attempts }, with outcome 0 succeeded, 1 failed,
-// 2 cancelled. A file is { name, key, path, format, width, height, bytes, error, unchanged }. The page says where
-// pictures are: `tileFile(image)` is the file of a tile's picture or null; `address(file)` is a picture's
-// address, null for none, undefined while it is not known; `load(file)` waits for it; `isPreview` is true for pictures
-// smaller than the files.
+// An image is { key, url, outcome, error, files, hash, color, frames, attempts }, with outcome 0 succeeded, 1 failed, 2
+// cancelled. A file is { name, key, path, format, width, height, bytes, error, unchanged }. The page provides the
+// pictures: `tileFile(image)` is the file of a tile's picture or null; `address(file)` is a picture's address, null for
+// none, undefined while unknown; `load(file)` waits for it; `isPreview` is true for pictures smaller than the files.
 
 const outcomes = ["succeeded", "failed", "cancelled"];
 
@@ -166,7 +165,7 @@ async function copy(text, button) {
   const title = button.dataset.title ||= button.textContent;
   let isCopied = true;
   try { await navigator.clipboard.writeText(text); } catch {
-    // Next to the button, because a dialog makes all outside it inert.
+    // Next to the button, because a dialog makes everything outside inert.
     const area = make("textarea", { class: "copied", readonly: "", "aria-hidden": "true" });
     area.value = text;
     button.after(area);

@@ -1,6 +1,6 @@
-// Elements, texts and tables of the pages of the dashboard and of reports.
+// Elements, texts and tables of the dashboard's and the reports' pages.
 //
-// Every text from outside goes through `textContent` or `setAttribute`, never through markup.
+// All untrusted text goes through `textContent` or `setAttribute`, never through markup.
 
 "use strict";
 /** Whether the page has buttons for changes. */
@@ -106,7 +106,7 @@ function advice(text, batch) {
   const parts = [];
   let place = 0;
   for (const match of text.matchAll(code)) {
-    // The second word may be the sentence's: `larder health shows it`.
+    // The second word may belong to the sentence: `larder health shows it`.
     const found = match[2] && !families.includes(match[1]) ? `larder ${match[1]}` : match[0];
     parts.push(text.slice(place, match.index), command(batch ? found.replace("BATCH", quoted(batch)) : found));
     place = match.index + found.length;

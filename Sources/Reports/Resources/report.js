@@ -1,5 +1,5 @@
-// The script of a report: the page of one or several batches from the data in it. The images come in parts. The first
-// part is before this script, so that the page shows before the others have been read.
+// The script of a report: renders one or several batches from embedded data. The images come in parts; the first
+// precedes this script, so that the page shows before the rest is read.
 
 const report = JSON.parse(document.getElementById("report").textContent);
 const main = document.getElementById("main");

@@ -1,6 +1,6 @@
-// The parts of a batch: of its page in the dashboard, and of a report.
+// The sections of a batch, for its dashboard page and for a report.
 //
-// `counts` are the counts of a batch, or of several; `statistics` are `report --format json`'s, or a sample.
+// `counts` are the counts of one or several batches; `statistics` are from `report --format json`, or a sample.
 
 /** The outcome, what was saved, the most frequent causes, and the other counts; `batch` is null for several batches. */
 function summary(counts, batch, statistics, causes, isSample) {

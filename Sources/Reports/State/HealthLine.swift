@@ -2,7 +2,7 @@ import FoundationEssentials
 package import JobQueue
 package import Terminal
 
-/// One finding of `status --health`.
+/// A finding of `status --health`.
 package struct HealthLine {
     /// Most severe first.
     package static let severities = [HealthFinding.Severity.error, .warning, .info]

@@ -2,9 +2,9 @@ package import FoundationEssentials
 import ImageModel
 package import JobQueue
 
-/// Lines about held origins: the reason why their jobs do not run.
+/// Lines about paused origins, whose jobs do not run.
 package enum HeldOriginLine {
-    /// A line for each origin whose jobs are currently deferred.
+    /// One line per origin whose jobs are currently deferred.
     package static func all(in queue: PostgresJobQueue, now: Date = .now) async throws(QueueError) -> [String] {
         try await visible(in: queue).filter { $0.remaining > .zero }.map { held in
             "origin \(held.origin) is held until \(end(held, now)) (\(held.reason.rawValue)), its jobs are scheduled "
@@ -12,7 +12,7 @@ package enum HeldOriginLine {
         }
     }
 
-    /// When the jobs of the first 20 of these cleared origins run: their times stay.
+    /// When the jobs of the first 20 resumed origins run: their times stay.
     package static func deferred(_ cleared: [HeldOrigin], now: Date = .now) -> [String] {
         cleared.filter { $0.remaining > .zero }.prefix(20).map { held in
             "jobs of \(held.origin) that were deferred run from \(end(held, now)) on; 'larder retry --job N' runs one "
@@ -20,7 +20,7 @@ package enum HeldOriginLine {
         }
     }
 
-    /// The origins that are held; empty for a login without permission to read them.
+    /// The paused origins; empty if the login may not read them.
     package static func visible(in queue: PostgresJobQueue) async throws(QueueError) -> [HeldOrigin] {
         do throws(QueueError) {
             return try await queue.reports.heldOrigins()
@@ -30,10 +30,10 @@ package enum HeldOriginLine {
         }
     }
 
-    /// The age of an open breaker that makes it a warning: several probes have failed.
+    /// The age at which an open breaker becomes a warning: several probes have failed.
     private static let longAge = Duration.seconds(180)
 
-    /// The finding of `status --health`: a warning for a breaker that has been open for long.
+    /// The finding for `status --health`: a warning for a breaker that has long been open.
     package static func health(_ held: HeldOrigin, now: Date) -> HealthLine {
         let cause = held.failure.map { ": \(FailureAdvice.text(domain: $0.domain, code: $0.code))" } ?? ""
         if held.reason == .breaker, held.age >= longAge {

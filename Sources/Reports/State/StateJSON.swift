@@ -2,7 +2,7 @@ import ImageModel
 package import JobQueue
 package import Terminal
 
-/// The objects of the state of a database, for `--json` and for the API of `serve`.
+/// The database's state as JSON, for `--json` and the API of `serve`.
 extension QueueStatus {
     package var json: JSONObject {
         [
@@ -58,7 +58,7 @@ extension BlockedURL {
 }
 
 extension BlockedURL {
-    /// The object of the dashboard: for readers, and the URL itself for users who may name it in a change.
+    /// JSON for the dashboard. Includes the unmasked URL only if the user may change things.
     package func json(isNamed: Bool) -> JSONObject {
         var object = json
         object["url"] = ShownURL.masked(url)
@@ -162,7 +162,7 @@ extension FoundFailure {
 }
 
 extension ErrorCount {
-    /// With what the error means and what to do.
+    /// Includes the error's meaning and remedy.
     package var adviceJSON: JSONObject {
         let advice = FailureAdvice(domain: domain, code: code, status: nil)
         return ["domain": domain, "code": code, "items": items, "meaning": advice.meaning, "action": advice.action]

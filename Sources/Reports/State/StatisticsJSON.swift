@@ -2,7 +2,7 @@ package import JobQueue
 package import Terminal
 
 extension BatchStatistics {
-    /// The statistics of a report and of the page of a batch, for which they come from a sample.
+    /// The statistics of a report, and of a batch's page, where they come from a sample.
     package var json: JSONObject {
         [
             "records": records, "startedAt": startedAt, "slotMilliseconds": slotMilliseconds,
