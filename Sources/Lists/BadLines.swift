@@ -3,9 +3,9 @@ import ImageModel
 import Reports
 import Terminal
 
-/// Reports and counts the lines of lists that cannot be read.
+/// Reports and counts unreadable lines of lists.
 package final class BadLines: Sendable {
-    /// How many are printed as text; all are counted, and all are in JSON.
+    /// Maximum lines printed as text; all are counted, and all are in JSON.
     private static let shown = 20
 
     private let json: Bool

@@ -12,15 +12,15 @@ package final class DirectoryReader {
     private let thread: ThreadPool
     private let isStopped: @Sendable () -> Bool
     private var ahead: ArraySlice<DirectoryWalk.Found> = []
-    /// Whether the walk ended because it was stopped.
+    /// Whether the walk was stopped.
     package private(set) var wasStopped = false
     private var isNoted = false
     private let hasFormats: Bool
-    /// How many files and unreadable directories were read.
+    /// Files and unreadable directories read.
     package private(set) var line = 0
 
-    /// - Parameter formats: of `--allow-format`; nil for a command without it.
-    /// - Throws: `CommandError` when the directory cannot be read.
+    /// - Parameter formats: from `--allow-format`; nil for a command without it.
+    /// - Throws: `CommandError` if the directory cannot be read.
     package init(
         _ path: String, patterns: [String], formats: [String]?, isStopped: @escaping @Sendable () -> Bool
     ) async throws(CommandError) {
@@ -38,8 +38,8 @@ package final class DirectoryReader {
         }
     }
 
-    /// `3 files skipped: not an accepted format (.pdf 2, .svg 1); --allow-format pdf --allow-format svg takes them`, once
-    /// at the end; nil for none.
+    /// `3 files skipped: not an accepted format (.pdf 2, .svg 1); --allow-format pdf --allow-format svg takes them`,
+    /// once at the end; nil for none.
     package func takeNote() -> String? {
         guard !wasStopped, !isNoted else { return nil }
         isNoted = true
@@ -54,7 +54,7 @@ package final class DirectoryReader {
             + "\(options.joined(separator: " ")) takes them"
     }
 
-    /// The next item, or a directory that cannot be read; nil at the end.
+    /// The next item, or an unreadable directory; nil at the end.
     package func next() async -> Result<ListItem, BadLine>? {
         if ahead.isEmpty {
             wasStopped = isStopped()

@@ -2,14 +2,13 @@ import DiskCache
 import Glibc
 import Prefetcher
 
-/// Walks the files below a directory in the order of their names' bytes. Leaves out links, hidden directories and files
-/// that do not match. Holds the sorted names of one directory, and the remaining ones of the directories above it.
+/// Walks the files below a directory in byte order of their names. Skips links, hidden directories and files that do
+/// not match. Keeps the sorted names of one directory, and the remaining names of its parents.
 struct DirectoryWalk: Sendable {
-    /// A step of the walk.
     enum Found: Sendable {
-        /// The absolute path of a file.
+        /// A file's absolute path.
         case file([UInt8])
-        /// A directory that cannot be read, by its path below the first one, and why.
+        /// An unreadable directory's path below the first one, and the reason.
         case unreadable([UInt8], String)
     }
 
@@ -19,9 +18,9 @@ struct DirectoryWalk: Sendable {
     }
 
     private struct Level: Sendable {
-        /// Below the first directory, with a slash at its end; empty for that one.
+        /// The path below the first directory, with a final slash; empty for the first directory.
         let prefix: [UInt8]
-        /// The remaining names, the next one last.
+        /// Remaining names, next one last.
         var names: [Name]
     }
 
@@ -29,14 +28,14 @@ struct DirectoryWalk: Sendable {
     private let patterns: [String]
     private let formats: [String]
     private var levels: [Level] = []
-    /// How many files were left out whose format is accepted on request, by their ending.
+    /// Skipped files whose format is accepted on request, by extension.
     private(set) var skipped: [String: Int] = [:]
 
     /// - Parameters:
-    ///   - patterns: of `fnmatch`: with a slash for the path below the directory, else for the name. Without any, files
-    ///     are taken whose names end as images of the formats accepted by default do, or of `formats`.
-    ///   - formats: of `--allow-format`.
-    /// - Throws: `StoreError` when the directory cannot be opened or read.
+    ///   - patterns: for `fnmatch`: with a slash for the path below the directory, else for the name. Without patterns,
+    ///     takes files with an extension of the formats accepted by default, or in `formats`.
+    ///   - formats: from `--allow-format`.
+    /// - Throws: `StoreError` if the directory cannot be opened or read.
     init(_ path: String, patterns: [String], formats: [String]) throws(StoreError) {
         root = try OpenDirectory(path)
         self.patterns = patterns
@@ -77,7 +76,7 @@ struct DirectoryWalk: Sendable {
         return Level(prefix: prefix, names: names)
     }
 
-    /// Nil for what is left out.
+    /// Nil if skipped.
     private mutating func name(_ pointer: UnsafePointer<CChar>, _ directory: Int32, _ prefix: [UInt8]) -> Name? {
         var status = stat()
         guard fstatat(directory, pointer, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }

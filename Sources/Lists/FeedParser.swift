@@ -3,37 +3,37 @@ import ObjectStore
 import Reports
 import Terminal
 
-/// Finds the images of a sitemap, an RSS feed or an Atom feed, piece by piece.
+/// Finds the images of a sitemap, RSS feed or Atom feed, piece by piece.
 ///
 /// | Document | Images |
 /// |---|---|
 /// | sitemap | `image:loc` of each page, or the `loc` of a page without images if `ImageName` recognises it |
 /// | RSS, Atom | `enclosure`, `media:content`, `link rel="enclosure"`: of an image type, or recognised without a type |
 final class FeedParser {
-    /// The longest URL in bytes; the queue refuses a longer one than 8,192.
+    /// Maximum URL in bytes; the queue refuses more than 8,192.
     private static let longest = 16_384
     private static let roots: [String: ListFormat] = ["urlset": .sitemap, "rss": .rss, "RDF": .rss, "feed": .atom]
 
     private let expected: ListFormat?
     private var format: ListFormat?
     private var events: XMLEvents?
-    /// The names of the open elements, without prefixes.
+    /// The open elements' names, without prefixes.
     private var open: [String] = []
     private var text = ""
-    /// Of the current page of a sitemap.
+    /// The current page of a sitemap.
     private var page: String?
     private var hasImages = false
     private var items: [Result<ListItem, BadLine>] = []
-    /// An undeclared entity in `text`, or in the attributes of the element that begins.
+    /// An undeclared entity in `text`, or in the next element's attributes.
     private var entity: String?
     private var refusal: String?
 
-    /// - Parameter expected: nil for any of the formats.
+    /// - Parameter expected: nil for any format.
     init(_ expected: ListFormat?) { self.expected = expected }
 
     /// The images that end in the next piece; a URL with an undeclared entity is a bad line.
     ///
-    /// - Throws: `BadLine` for a document that is malformed or none of the formats.
+    /// - Throws: `BadLine` for a malformed document, or another kind.
     func parse(_ piece: [UInt8], isLast: Bool) throws(BadLine) -> [Result<ListItem, BadLine>] {
         if events == nil { events = XMLEvents { [unowned self] in handle($0) } }
         guard let events else { throw BadLine(line: 1, message: "no memory to parse it") }
@@ -76,7 +76,7 @@ final class FeedParser {
         return false
     }
 
-    /// The end of messages about a list that is none.
+    /// The end of messages about an invalid list.
     static let accepted =
         "lists are lines, CSV, TSV, JSON lines, sitemaps, RSS, Atom and JSON feeds"
     static let html = "is HTML, which is no list; \(accepted)"
@@ -119,26 +119,26 @@ final class FeedParser {
     }
 }
 
-/// Recognises names of images by their endings.
+/// Recognises image names by their extension.
 enum ImageName {
     /// Whether a file name has one of `ImageFormat.usualExtensions`, in any case.
     static func isImage(_ name: some BidirectionalCollection<UInt8>) -> Bool {
         ending(name).map(ImageFormat.usualExtensions.contains) ?? false
     }
 
-    /// The ending of a file name in lower case, at most 4 letters; nil without one.
+    /// A file name's extension in lower case, at most 4 letters; nil without one.
     static func ending(_ name: some BidirectionalCollection<UInt8>) -> String? {
         let ending = name.suffix(5)
         guard let dot = ending.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return nil }
         return String(decoding: ending[dot...].dropFirst(), as: UTF8.self).lowercased()
     }
 
-    /// The value of `--allow-format` that accepts files with an ending; nil for other endings.
+    /// The value of `--allow-format` that accepts an extension; nil for others.
     static func formatOnRequest(_ ending: String) -> String? {
         let name = ending == "tif" ? "tiff" : ending
         return ImageFormat.acceptedOnRequest.first { $0.name == name }?.name
     }
 
-    /// Whether the path of a URL has one of the endings; query and fragment do not count.
+    /// Whether a URL's path has an image extension; ignores query and fragment.
     static func isImage(url: String) -> Bool { isImage(Array(url.utf8.prefix { $0 != 0x3F && $0 != 0x23 })) }
 }

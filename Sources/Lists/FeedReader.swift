@@ -2,7 +2,7 @@ import Terminal
 
 /// Reads the images of one XML or JSON document as items.
 final class FeedReader {
-    /// The longest document, expanded, in bytes.
+    /// Maximum document in bytes, decompressed.
     static let longest = 64 << 20
 
     private let name: String
@@ -12,21 +12,21 @@ final class FeedReader {
     private var document: [UInt8] = []
     private var items: ArraySlice<Result<ListItem, BadLine>> = []
     private var hasEnded = false
-    /// The line of the document, or the number of the item, that was read last.
+    /// The last read line of the document, or number of the item.
     private(set) var line = 0
 
     /// - Parameters:
-    ///   - name: in errors.
-    ///   - format: nil for any that is XML.
+    ///   - name: for errors.
+    ///   - format: nil for any XML format.
     init(_ name: String, _ format: ListFormat?) {
         self.name = name == "-" ? "standard input" : name
         self.format = format
         parser = FeedParser(format)
     }
 
-    /// The next item, or one that cannot be read; nil at the end.
+    /// The next item, or an unreadable one; nil at the end.
     ///
-    /// - Throws: `CommandError` for a document that cannot be parsed, or of more than 64 MiB.
+    /// - Throws: `CommandError` for an unparsable document, or one of more than 64 MiB.
     func next(of lines: inout LineReader) async throws(CommandError) -> Result<ListItem, BadLine>? {
         while items.isEmpty, !hasEnded {
             let piece = try await lines.nextBlock()

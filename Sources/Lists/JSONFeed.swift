@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A JSON Feed (jsonfeed.org, version 1 and 1.1): the images of its items.
+/// The images of a JSON Feed's items (jsonfeed.org, versions 1 and 1.1).
 struct JSONFeed: Decodable {
     private struct Item: Decodable {
         let image: String?
@@ -31,7 +31,7 @@ struct JSONFeed: Decodable {
         }
     }
 
-    /// An item, or why it is none: one wrong item is one bad line.
+    /// An item, or why it is invalid: one invalid item is one bad line.
     private struct Entry: Decodable {
         let item: Result<Item, BadLine>
 
@@ -49,9 +49,9 @@ struct JSONFeed: Decodable {
     /// The prefix of `version`.
     static let sign = "https://jsonfeed.org/version/"
 
-    /// The images of a document, numbered by their items from 1, and the items that cannot be read.
+    /// A document's images, numbered by item from 1, and the unreadable items.
     ///
-    /// - Throws: `BadLine` when it is no JSON Feed.
+    /// - Throws: `BadLine` if it is no JSON Feed.
     static func images(of document: [UInt8]) throws(BadLine) -> [Result<ListItem, BadLine>] {
         guard let feed = try? JSONDecoder().decode(JSONFeed.self, from: Data(document)), feed.version.hasPrefix(sign)
         else { throw BadLine(line: 1, message: "is no JSON Feed: version and items are required") }

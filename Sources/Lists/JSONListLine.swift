@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Terminal
 
-/// A line of a list in JSON.
+/// A list line in JSON.
 enum JSONListLine {
-    /// The item of an object with `url` and the other columns, or of a string. `misspelt` looks at the names of fields.
+    /// The item of an object with `url` and the other columns, or of a string. `misspelt` checks the field names.
     ///
     /// - Throws: `BadLine` for anything else.
     static func item(
@@ -26,11 +26,10 @@ enum JSONListLine {
         return try ListItem(fields.texts, meta: fields.meta, line: number)
     }
 
-    /// The columns of an object. A type that is right for most lines is tried first: a wrong one costs an error.
+    /// An object's columns. Tries the most likely type first, since a wrong one costs an error.
     private struct Fields: Decodable {
         var texts: [ListColumn: String] = [:]
         var meta: [String: MetaValue]?
-        /// The names of all fields.
         let names: [String]
 
         init(from decoder: any Decoder) throws {

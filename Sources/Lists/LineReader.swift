@@ -3,10 +3,10 @@ import DiskCache
 import Glibc
 package import Terminal
 
-/// Reads the lines of a file or of standard input in blocks on its own thread, in constant memory. Files compressed
-/// with gzip or zstd are expanded, and a byte order mark at the beginning is skipped.
+/// Reads the lines of a file or standard input in blocks on its own thread, in constant memory. Decompresses gzip and
+/// zstd, and skips a byte order mark.
 ///
-/// Lines are bytes of any encoding. A line is cut off after 64 KiB, more than any URL has.
+/// Lines are bytes of any encoding, cut off after 64 KiB, more than any URL has.
 package struct LineReader: ~Copyable {
     private let input: ExpandedInput
     private let path: String
@@ -16,19 +16,19 @@ package struct LineReader: ~Copyable {
     private var start = 0
     private var ended = false
     private var isBegun = false
-    /// Whether the rest of a line that was cut off follows.
+    /// Whether the rest of a cut line follows.
     private var isSkipping = false
     private let thread = ThreadPool(name: "lines", threads: 1)
 
     /// In bytes.
     static let longest = 1 << 16
 
-    /// Opens `path`; `-` is standard input. With `hasComments`, `next` skips lines that begin with `#`, too.
+    /// Opens `path`; `-` is standard input. With `hasComments`, `next` also skips lines beginning with `#`.
     ///
     /// - Parameters:
-    ///   - name: in errors, the path by default.
+    ///   - name: for errors, the path by default.
     ///   - isText: refuses a file that begins like UTF-16 or a program; zero bytes elsewhere belong to their line.
-    ///   - isStopped: after true the list ends with the last whole line that was read.
+    ///   - isStopped: once true, the list ends with the last complete line read.
     package init(
         _ path: String, of name: String? = nil, hasComments: Bool = false, isText: Bool = false,
         isStopped: @escaping @Sendable () -> Bool = { false }
@@ -43,16 +43,16 @@ package struct LineReader: ~Copyable {
         }
     }
 
-    /// The number of the line that was returned last, from 1; skipped lines count.
+    /// The last returned line's number, from 1, counting skipped lines.
     package private(set) var number = 0
 
-    /// Whether that line is longer than what was returned.
+    /// Whether that line was cut.
     private(set) var isCut = false
 
-    /// Whether the list ended because it was stopped.
+    /// Whether the list was stopped.
     var wasStopped: Bool { ended && input.wasStopped }
 
-    /// The next line that is not empty, without the spaces, tabs and `\r` around it; nil at the end.
+    /// The next non-empty line without surrounding spaces, tabs and `\r`; nil at the end.
     package mutating func next() async throws(CommandError) -> [UInt8]? {
         while let line = try await nextWhole() {
             let text = line.trimmed
@@ -62,7 +62,8 @@ package struct LineReader: ~Copyable {
         return nil
     }
 
-    /// The next line as it is, without its `\n` and `\r`; nil at the end.
+    /// The next line unchanged, without its `
+    /// ` and `\r`; nil at the end.
     mutating func nextWhole() async throws(CommandError) -> ArraySlice<UInt8>? {
         while true {
             let newline = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
@@ -70,7 +71,7 @@ package struct LineReader: ~Copyable {
                 try await fill()
                 continue
             }
-            // A stopped list may have a part of its last line.
+            // A stopped list may have part of its last line.
             if newline == nil && (start == buffer.count || wasStopped) { return nil }
             let end = newline ?? buffer.count
             let line = buffer[start..<end].prefix(Self.longest)
@@ -85,13 +86,13 @@ package struct LineReader: ~Copyable {
         }
     }
 
-    /// Up to 4 KiB of what is next, which stays unread.
+    /// Up to 4 KiB of unread bytes, without consuming them.
     mutating func beginning() async throws(CommandError) -> [UInt8] {
         while !ended && buffer.count - start < 4_096 { try await fill() }
         return Array(buffer[start...].prefix(4_096))
     }
 
-    /// The next bytes as they are, whatever lines they have; empty at the end.
+    /// The next bytes, regardless of lines; empty at the end.
     mutating func nextBlock() async throws(CommandError) -> [UInt8] {
         if start == buffer.count && !ended { try await fill() }
         defer { start = buffer.count }
@@ -113,7 +114,7 @@ package struct LineReader: ~Copyable {
         if !isBegun && (buffer.count >= 3 || ended) {
             isBegun = true
             if buffer.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
-            // "http" has four in UTF-16. One alone may be in a URL, which is then invalid.
+            // "http" has four in UTF-16. A single one may be in a URL, which is then invalid.
             if isText && buffer.prefix(512).count(where: { $0 == 0 }) >= 4 {
                 let list = path == "-" ? "standard input" : path
                 throw .larder(.file, "cannot read \(list): not text; UTF-16?")
@@ -131,7 +132,7 @@ package struct LineReader: ~Copyable {
 }
 
 extension ArraySlice<UInt8> {
-    /// Without the spaces, tabs and `\r` around it.
+    /// Without surrounding spaces, tabs and `\r`.
     var trimmed: ArraySlice<UInt8> {
         func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
         var rest = drop(while: isBlank)

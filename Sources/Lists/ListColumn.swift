@@ -1,22 +1,22 @@
 import CommandLine
 import Reports
 
-/// A column of a list that `enqueue` reads; others are ignored, with a note where they resemble one.
+/// A list column that `enqueue` reads; others are ignored, with a note if they resemble one.
 enum ListColumn: String, CaseIterable, CodingKey {
     case url, priority, name, pipeline, at, meta
 
-    /// The column that a field of a header names, with any case and blanks; nil for none.
+    /// The column named by a header field, ignoring case and blanks; nil for none.
     init?(header field: String) {
         self.init(rawValue: field.lowercased().filter { $0 != "\"" && !$0.isWhitespace })
     }
 
-    /// The columns that a header names, nil for those it does not; nil when it does not name `url`.
+    /// A header's columns, nil for unknown ones; nil if it does not name `url`.
     static func header(_ fields: [String]) -> [ListColumn?]? {
         let columns = fields.map(ListColumn.init(header:))
         return columns.contains(.url) ? columns : nil
     }
 
-    /// Whether a first record that names no `url` is a header all the same: a URL has a colon or a slash.
+    /// Whether a first record without `url` is still a header: a URL has a colon or slash.
     static func isHeader(_ fields: [String]) -> Bool {
         !fields.joined().isEmpty && fields.allSatisfy { !$0.contains(":") && !$0.contains("/") }
     }
@@ -28,7 +28,7 @@ enum ListColumn: String, CaseIterable, CodingKey {
 
     /// The column that an unknown name most likely means: `priority` for `priorty` and `prio`.
     ///
-    /// - Parameter given: the other names; a column that is among them is not meant.
+    /// - Parameter given: the other names, whose columns are not meant.
     static func nearest(to name: String, given: Set<String>) -> String? {
         let word = name.lowercased()
         // Too many words, such as alt, are near to at.
@@ -38,16 +38,16 @@ enum ListColumn: String, CaseIterable, CodingKey {
     }
 }
 
-/// The names of a list's columns, or of the fields of its JSON, that resemble a column and are none.
+/// Names of columns or JSON fields that resemble a column but are none.
 struct MisspeltColumns {
-    /// The most names that are looked at: each object of a list may have others.
+    /// Maximum names checked: each object of a list may have others.
     private static let most = 1_000
 
     private var seen: Set<String> = []
-    /// A line about each that was found since the last `take`.
+    /// One line for each found since the last `take`.
     private var notes: [String] = []
 
-    /// Looks at the names of one record.
+    /// Checks the names of one record.
     mutating func add(_ names: [String]) {
         guard seen.count < Self.most else { return }
         let new = names.filter { ListColumn(rawValue: $0) == nil && !seen.contains($0) }

@@ -1,23 +1,23 @@
-/// How a list of URLs is written.
+/// The format of a URL list.
 package enum ListFormat: String, CaseIterable {
-    /// A URL a line.
+    /// One URL per line.
     case lines
     /// Comma-separated values (RFC 4180).
     case csv
     /// The same with tabs.
     case tsv
-    /// A JSON object a line.
+    /// One JSON object per line.
     case jsonl
-    /// The images of a document: of the pages of a sitemap, of the entries of a feed.
+    /// The images in a document: of a sitemap's pages or a feed's entries.
     case sitemap, rss, atom, jsonfeed
 
     /// Whether a list is one document.
     var isDocument: Bool { [.sitemap, .rss, .atom, .jsonfeed].contains(self) }
 
-    /// The format of a list by its name, else by its first line that is neither empty nor a comment.
+    /// A list's format by its name, else by its first line that is neither empty nor a comment.
     ///
-    /// Where the name does not say the format, a list is CSV or TSV only when its first line is a header that names
-    /// `url`, or begins with a quote: a URL may have commas.
+    /// Without a telling name, a list is CSV or TSV only if its first line is a header with `url`, or begins with a
+    /// quote, since a URL may contain commas.
     static func detect(path: String, firstLine: ArraySlice<UInt8>) -> ListFormat {
         if let format = named(path) { return format }
         let line = String(decoding: firstLine, as: UTF8.self)
@@ -27,7 +27,7 @@ package enum ListFormat: String, CaseIterable {
         return firstLine.first == UInt8(ascii: "\"") ? .csv : .lines
     }
 
-    /// The format that the name of a list says; nil for other names.
+    /// The format given by a list's name; nil for other names.
     static func named(_ path: String) -> ListFormat? {
         var name = path.lowercased()
         for suffix in [".gz", ".zst"] where name.hasSuffix(suffix) { name.removeLast(suffix.count) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 package import JobQueue
 import Terminal
 
-/// A line of a list that cannot be read.
+/// An unreadable line of a list.
 package struct BadLine: Error {
     package let line: Int
     package let message: String
@@ -10,20 +10,20 @@ package struct BadLine: Error {
     package init(line: Int, message: String) { (self.line, self.message) = (line, message) }
 }
 
-/// One URL of a list with the settings of its line.
+/// One URL of a list with its line's settings.
 package struct ListItem: Sendable {
-    /// The longest `meta`, in bytes.
+    /// Maximum bytes of `meta`.
     static let longestMeta = 4_096
 
     package var url: String
-    /// Its list and the number of its line, from 1; nil and 0 for an operand.
+    /// Its list and line number, from 1; nil and 0 for an operand.
     package var list: String?
     package var line = 0
     package var settings = EnqueueRequest.Settings()
     /// A JSON object.
     package var meta: String?
 
-    /// `urls.txt:3: ` before a message, or nothing for an operand.
+    /// `urls.txt:3: ` before a message; empty for an operand.
     package var place: String {
         guard let list else { return "" }
         return "\(list == "-" ? "standard input" : PrintableText.text(list)):\(line): "
@@ -34,8 +34,8 @@ package struct ListItem: Sendable {
         self.line = line
     }
 
-    /// - Parameter given: `meta`, where it is no text.
-    /// - Throws: `BadLine` for a missing URL and for a setting that is out of range.
+    /// - Parameter given: `meta`, unless it is a text.
+    /// - Throws: `BadLine` for a missing URL and a setting out of range.
     init(_ fields: [ListColumn: String], meta given: [String: MetaValue]? = nil, line: Int) throws(BadLine) {
         func bad(_ message: String) -> BadLine { BadLine(line: line, message: message) }
         guard let url = fields[.url], !url.isEmpty else { throw bad("no url") }
@@ -82,7 +82,7 @@ package struct ListItem: Sendable {
 }
 
 extension Optional<String> {
-    /// Without blanks around it; nil when nothing is left.
+    /// Without surrounding blanks; nil if empty.
     fileprivate var nonEmpty: String? {
         let text = self?.trimmed(of: \.isBlank)
         return text?.isEmpty == false ? text : nil
@@ -90,13 +90,13 @@ extension Optional<String> {
 }
 
 extension EnqueueRequest.Start {
-    /// A time of RFC 3339, such as `2026-11-21T18:00:00Z`, or a delay such as `+10m`; nil for other texts.
+    /// An RFC 3339 time, such as `2026-11-21T18:00:00Z`, or a delay such as `+10m`; nil if invalid.
     package init?(spelling text: String) {
         let form = /([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)/
         if text.hasPrefix("+"), let delay = Duration(spelling: String(text.dropFirst())) {
             self = .after(delay)
         } else if let local = text.wholeMatch(of: form).map({ "\($0.1)Z" }),
-            // 30 February is read as 2 March, and 25:61:00 as a time of the next day.
+            // 30 February would be read as 2 March, and 25:61:00 as a time of the next day.
             (try? Date(local, strategy: .iso8601))?.formatted(.iso8601) == local,
             let date = try? Date(text, strategy: .iso8601)
         {
@@ -107,11 +107,11 @@ extension EnqueueRequest.Start {
     }
 }
 
-/// A JSON value whose numbers keep their digits: `meta` may have identifiers that no `Double` holds.
+/// A JSON value whose numbers keep their digits: `meta` may contain identifiers that no `Double` holds.
 enum MetaValue: Codable, Sendable {
     case null
     case bool(Bool)
-    /// Of up to 38 digits.
+    /// Up to 38 digits.
     case decimal(Decimal)
     case number(Double)
     case string(String)
@@ -120,7 +120,7 @@ enum MetaValue: Codable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
-        // The most frequent type first: each refusal makes an error.
+        // The most frequent type first: each refusal creates an error.
         if value.decodeNil() {
             self = .null
         } else if let text = try? value.decode(String.self) {

@@ -3,7 +3,7 @@ package import Terminal
 
 /// Reads the items of one list in constant memory.
 package final class ListReader {
-    /// The most lines of one CSV record.
+    /// Maximum lines of one CSV record.
     private static let longestRecord = 100
 
     private let name: String
@@ -11,17 +11,17 @@ package final class ListReader {
     private var lines: LineReader
     private var format: ListFormat?
     private var parser = CSVParser(delimiter: UInt8(ascii: ","))
-    /// Nil before the first record of a table.
+    /// Nil before a table's first record.
     private var columns: [ListColumn?]?
-    /// Reads the list when it is one document.
+    /// Reads a list that is one document.
     private var feed: FeedReader?
     private var isBegun = false
     private var misspelt = MisspeltColumns()
-    /// Lines that an unfinished record has swallowed and that are to be read again, with their numbers.
+    /// Lines consumed by an unfinished record, to be read again, with their numbers.
     private var again: [(number: Int, text: ArraySlice<UInt8>)] = []
 
     /// - Parameters:
-    ///   - name: of which the format is detected, the path by default.
+    ///   - name: used to detect the format, the path by default.
     ///   - format: nil to detect it.
     package init(
         _ path: String, named name: String? = nil, format: ListFormat?, options: TableOptions = .none,
@@ -34,16 +34,16 @@ package final class ListReader {
         if let format, !format.isDocument { begin(format) }
     }
 
-    /// Whether the list ended because it was stopped.
+    /// Whether the list was stopped.
     package var wasStopped: Bool { lines.wasStopped }
 
-    /// The number of the line that was read last.
+    /// The last read line's number.
     package var line: Int { feed?.line ?? again.first.map { $0.number - 1 } ?? lines.number }
 
-    /// The notes about names of columns since the last call.
+    /// Notes about column names since the last call.
     package func takeNotes() -> [String] { misspelt.take() }
 
-    /// The next item, or a line that is none; nil at the end.
+    /// The next item, or an invalid line; nil at the end.
     package func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
         if !isBegun { try await begin() }
         if let feed { return try await feed.next(of: &lines) }
@@ -71,7 +71,7 @@ package final class ListReader {
         return nil
     }
 
-    /// Finds out whether the list is one document.
+    /// Detects whether the list is one document.
     private func begin() async throws(CommandError) {
         isBegun = true
         if let format {
@@ -104,10 +104,10 @@ package final class ListReader {
         return (lines.number, text)
     }
 
-    /// The item of the record that begins with a line; nil for a header.
+    /// The item of the record beginning with a line; nil for a header.
     ///
-    /// A record that is not complete after some lines ends with its first: the others are read again, so that one quote
-    /// too many costs one line.
+    /// A record still incomplete after some lines ends with its first line: the others are read again, so that a stray
+    /// quote costs one line.
     private func table(
         _ first: ArraySlice<UInt8>, _ number: Int
     ) async throws(CommandError) -> Result<ListItem, BadLine>? {
@@ -164,7 +164,7 @@ package final class ListReader {
         return Result { () throws(BadLine) in try ListItem(named, line: number) }
     }
 
-    /// The error about a header without `url`, of which every line would be a bad URL.
+    /// The error about a header without `url`: every line would be a bad URL.
     private func noURL(_ fields: [String], _ number: Int) -> CommandError {
         let isOther = fields.count == 1 && fields[0].contains(";")
         let separator =

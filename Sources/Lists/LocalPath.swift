@@ -2,11 +2,10 @@ import Glibc
 import Prefetcher
 package import Terminal
 
-/// Operands that are paths where URLs are expected.
+/// Detects operands that are paths instead of URLs.
 package enum LocalPath {
-    /// - Throws: wrong usage for the `file:` URL of a directory, and for an operand without a scheme that exists as a
-    ///   file, begins as a path does, or is a pattern that the shell has left because no file matches it. Other operands
-    ///   are URLs, or failed items.
+    /// - Throws: wrong usage for a directory's `file:` URL, and for an operand without a scheme that exists as a file,
+    ///   begins like a path, or is an unmatched shell pattern. Other operands are URLs, or failed items.
     package static func refuse(_ operand: [UInt8], _ command: String) throws(CommandError) {
         let text = String(decoding: operand, as: UTF8.self)
         if FileURL.isFile(text), let path = try? FileURL.path(text), isDirectory(String(decoding: path, as: UTF8.self))

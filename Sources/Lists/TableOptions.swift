@@ -2,20 +2,20 @@ package import CommandLine
 import Reports
 package import Terminal
 
-/// The options of CSV and TSV lists: which column has the URLs, and what separates the columns.
+/// Options of CSV and TSV lists: the URL column and the delimiter.
 package struct TableOptions {
-    /// The column of the URLs.
+    /// The URL column.
     private enum Column {
         case name(String)
         /// From 0.
         case place(Int)
     }
 
-    /// The columns of a table, found in its first record.
+    /// A table's columns, found in its first record.
     struct Columns {
-        /// Nil for columns that are ignored.
+        /// Nil for ignored columns.
         let columns: [ListColumn?]
-        /// The names of a header in lower case, of which resembling ones are noted; nil without a header.
+        /// A header's names in lower case, for notes about misspelt ones; nil without a header.
         let names: [String]?
     }
 
@@ -29,7 +29,7 @@ package struct TableOptions {
             "what separates the columns of CSV lists, such as ';', or tab; default: a comma, and a tab in TSV"),
     ]
 
-    /// Nothing is given: the column `url`.
+    /// No options: the column `url`.
     package static let none = TableOptions()
 
     let delimiter: UInt8?
@@ -37,8 +37,8 @@ package struct TableOptions {
 
     private init() { (delimiter, column) = (nil, nil) }
 
-    /// - Throws: wrong usage for a delimiter that is no single character, for the number 0, and with a `--format` that has
-    ///   no columns.
+    /// - Throws: wrong usage for a delimiter that is not one character, for the number 0, and with a `--format` without
+    ///   columns.
     package init(_ arguments: Arguments, _ format: ListFormat?) throws(CommandError) {
         delimiter = try arguments.value("delimiter").map { (text) throws(CommandError) in
             if text == "tab" || text == "\\t" { return UInt8(ascii: "\t") }
@@ -63,7 +63,7 @@ package struct TableOptions {
 
     var isGiven: Bool { delimiter != nil || column != nil }
 
-    /// The format of a list, where the name or the first line does not say CSV or TSV.
+    /// A list's format if neither name nor first line says CSV or TSV.
     ///
     /// - Throws: wrong usage for JSON lines.
     func format(_ detected: ListFormat, of list: String, firstLine: ArraySlice<UInt8>) throws(CommandError)
@@ -78,9 +78,9 @@ package struct TableOptions {
         }
     }
 
-    /// The columns by the first record; nil where `--column` is not given.
+    /// The columns by the first record; nil without `--column`.
     ///
-    /// - Throws: an error that names the list when it does not have the column.
+    /// - Throws: an error naming the list if it lacks the column.
     func columns(_ fields: [String], of place: String) throws(CommandError) -> Columns? {
         switch column {
         case nil: return nil

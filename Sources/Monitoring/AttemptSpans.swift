@@ -8,18 +8,17 @@ import Reports
 import Telemetry
 import Worker
 
-/// The spans of one attempt: one for the attempt, its parts below it, and one in the trace of each joined item.
+/// The spans of one attempt: the attempt, its parts, and one in the trace of each joined item.
 struct AttemptSpans {
-    /// The span of the attempt.
     let context: TraceContext
     private(set) var all: [Span] = []
 
-    /// Nil when neither the job's trace nor a joined item's is recorded.
+    /// Nil if neither the job's trace nor a joined item's is recorded.
     ///
-    /// The first attempt is a child of the producer's span. A later one begins a trace that links to it, because its
-    /// producer may be long gone.
+    /// The first attempt is a child of the producer's span. A later one begins a linked trace, because its producer may
+    /// be long gone.
     ///
-    /// - Parameter clock: taken when the database had answered the result.
+    /// - Parameter clock: taken after the database answered the result.
     init?(_ report: AttemptReport, producer: TraceContext?, sampler: Sampler, clock: WallClock) {
         let job = report.job
         let joined = report.joined.compactMap(TraceContext.init(traceparent:)).filter { $0 != producer }
@@ -40,7 +39,7 @@ struct AttemptSpans {
             context = root
         }
         let isChild = parent.map { $0.trace == context.trace } ?? false
-        // The time in the queue is the wait of the first attempt; later ones wait for their back-off.
+        // The queue time is the first attempt's wait; later ones wait for their back-off.
         let start = report.claimedAt - (job.attempt == 1 ? job.queued : .zero)
         var attempt = Span(
             "job", context, parent: isChild ? parent?.span : nil, start: clock.time(of: start),
@@ -94,7 +93,7 @@ struct AttemptSpans {
             Span(name, context.child(), parent: context.span, start: clock.time(of: start), end: clock.time(of: end)))
     }
 
-    /// A stage of the load below the attempt, or a part of the stage before it.
+    /// A stage of the load below the attempt, or a part of the stage.
     private func span(_ step: LoadStep, in stage: TraceContext, _ clock: WallClock) -> Span {
         func span(_ name: String, below parent: TraceContext) -> Span {
             Span(
@@ -153,7 +152,7 @@ extension Decision {
     }
 }
 
-/// Converts instants of this process to the time of day.
+/// Converts this process's instants to the time of day.
 struct WallClock {
     private let now = ContinuousClock.now
     /// Since 1970.

@@ -16,7 +16,7 @@ package struct EventLog: Sendable {
     package typealias Value = Encodable & CustomStringConvertible
     package typealias Fields = [(name: String, value: any Value)]
 
-    /// The least severe first.
+    /// Least severe first.
     package enum Level: String, CaseIterable, Comparable {
         case debug, info, warning, error
 
@@ -33,7 +33,7 @@ package struct EventLog: Sendable {
 
     package let json: Bool
     private let least: Locked<Level>
-    /// The worker of the newest `started`, for the lines of its jobs.
+    /// The worker of the latest `started`, for its jobs' lines.
     private let worker = Locked<Int64?>(nil)
     private let outage = Locked(OutageLines())
 
@@ -43,7 +43,7 @@ package struct EventLog: Sendable {
         self.least = Locked(try Self.level(arguments) ?? least)
     }
 
-    /// The log of arguments that are not parsed yet, whose errors are events, too; nil unless it is JSON.
+    /// The log for unparsed arguments, whose errors are events too; nil unless it is JSON.
     package init?(unparsed words: [String], environment: [String: String]) {
         let words = words.prefix { $0 != "--" }
         let name = "--\(Self.formatOption.name)"
@@ -59,7 +59,7 @@ package struct EventLog: Sendable {
         try arguments.choice("log-level", of: Level.allCases.map(\.rawValue)).flatMap(Level.init)
     }
 
-    /// The least severe events to write from now on.
+    /// Sets the minimum level.
     package func setLevel(_ level: Level) { least.withLock { $0 = level } }
 
     private func writes(_ level: Level) -> Bool { least.withLock { level >= $0 } }
@@ -84,7 +84,7 @@ package struct EventLog: Sendable {
         write(name, level, fields, to: printer)
     }
 
-    /// Writes what the kernel denies the transcoders, and the formats that they cannot write. Does not block.
+    /// Logs the transcoders' sandbox level and missing output formats. Does not block.
     package func write(_ sandbox: SandboxLevel, _ missing: [ImageFormat], to printer: Printer) {
         var fields: Fields = [("sandbox", sandbox.rawValue)]
         if let missing = sandbox.missing { fields.append(("missing", missing)) }
@@ -94,7 +94,7 @@ package struct EventLog: Sendable {
         }
     }
 
-    /// Writes that the collector of traces fails, or that it works again. Does not block.
+    /// Logs that the trace collector fails, or works again. Does not block.
     package func write(collector failure: String?, to printer: Printer) {
         if let failure {
             write("collector_unavailable", .warning, [("error", failure)], to: printer)
@@ -103,7 +103,7 @@ package struct EventLog: Sendable {
         }
     }
 
-    /// Writes an event of the command itself: a sentence in text, an event with the sentence as `message` in JSON.
+    /// Logs an event of the command itself: a sentence in text, an event with the sentence as `message` in JSON.
     package func say(_ name: String, _ level: Level, _ message: String, _ fields: Fields = []) {
         guard writes(level) else { return }
         if json {
@@ -113,7 +113,7 @@ package struct EventLog: Sendable {
         }
     }
 
-    /// From now on all notes of the program, its last error included, are events of this log, if it is JSON.
+    /// Writes all later notes of the program, including its last error, as events of this log, if it is JSON.
     package func takeNotes() {
         guard json else { return }
         let format: @Sendable (String, CommandError?) -> String = { text, error in
@@ -137,7 +137,7 @@ package struct EventLog: Sendable {
     /// UTC with milliseconds.
     private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    /// Nil for an event without a line of its own.
+    /// Nil for an event without its own line.
     private static func parts(of event: WorkerEvent) -> (Level, String, Fields)? {
         switch event {
         case .started(let worker): return (.info, "started", [("worker", worker)])
@@ -198,7 +198,7 @@ package struct EventLog: Sendable {
         return fields
     }
 
-    /// The word for a decision in logs and metrics.
+    /// A decision's name in logs and metrics.
     static func word(_ decision: Decision) -> String {
         switch decision {
         case .succeeded: "succeeded"
@@ -230,17 +230,17 @@ extension WorkerEvent {
     }
 }
 
-/// Which failures of the database become lines of the log: the first of an outage, then one in ten seconds at most.
+/// Limits log lines about database failures: the first of an outage, then at most one per ten seconds.
 struct OutageLines {
     private static let pause = Duration.seconds(10)
 
-    /// When the outage began; nil while there is none.
+    /// Start of the outage; nil without one.
     private var since: ContinuousClock.Instant?
     private var written: ContinuousClock.Instant?
-    /// The failures since the last line.
+    /// Failures since the last line.
     private var failures = 0
 
-    /// A call failed. Returns the failures that a line is to report; nil when none is to be written.
+    /// A call failed. Returns the failures to report; nil if no line is due.
     mutating func fail(at now: ContinuousClock.Instant) -> Int? {
         since = since ?? now
         failures += 1
@@ -250,7 +250,7 @@ struct OutageLines {
         return failures
     }
 
-    /// The database answers again. Returns how long it did not; nil when there was no outage.
+    /// The database answers again. Returns the outage's duration; nil if there was none.
     mutating func end(at now: ContinuousClock.Instant) -> Duration? {
         defer { self = OutageLines() }
         return since.map { now - $0 }

@@ -2,21 +2,21 @@ import JobQueue
 package import Telemetry
 package import Worker
 
-/// Makes the spans of attempts from a worker's events and gives them to the exporter.
+/// Makes attempts' spans from a worker's events and passes them to the exporter.
 package struct JobTracer: Sendable {
-    /// Where an attempt is in a trace.
+    /// An attempt's position in a trace.
     package struct Trace: Sendable, Equatable {
         /// The trace of the enqueue, else of the attempt: 32 hexadecimal digits.
         package let id: String
-        /// The span of the attempt; nil when it is not recorded.
+        /// The attempt's span; nil if it is not recorded.
         package let span: TraceContext?
     }
 
-    /// Nil when nothing is exported.
+    /// Nil without export.
     package let exporter: SpanExporter?
     let sampler: Sampler
 
-    /// How long the last spans may take at the end of a worker.
+    /// Time for the last spans when a worker ends.
     private static let lastSpans = Duration.seconds(2)
 
     /// The trace of the event's job; nil without one. Does not block.
@@ -30,14 +30,14 @@ package struct JobTracer: Sendable {
         return Trace(id: (producer ?? spans.context).traceID, span: spans.context)
     }
 
-    /// Sends the last spans, at most for two seconds.
+    /// Sends the last spans, for at most two seconds.
     package func flush() async { await exporter?.flush(within: Self.lastSpans) }
 }
 
 /// Sends spans while a worker runs.
 package struct TelemetryService: WorkerService {
     private let exporter: SpanExporter
-    /// Called with the reason when the collector fails, and with nil when it works again; it must not block.
+    /// Called with the reason when the collector fails, and with nil when it works again; must not block.
     private let report: @Sendable (String?) -> Void
 
     package init(exporter: SpanExporter, report: @escaping @Sendable (String?) -> Void) {

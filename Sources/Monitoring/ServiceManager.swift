@@ -5,11 +5,10 @@ import JobQueue
 import Terminal
 package import Worker
 
-/// Sends the state of a worker to systemd, as sd_notify(3) describes it: datagrams to the socket in NOTIFY_SOCKET.
+/// Sends a worker's state to systemd as defined by sd_notify(3): datagrams to the socket in NOTIFY_SOCKET.
 ///
-/// libsystemd would be a dependency for one call of sendto(2). READY is sent when the settings are read and the cache
-/// is open; with WATCHDOG_USEC, WATCHDOG is sent twice in that time for as long as tasks run and the claim loop goes
-/// round.
+/// libsystemd would be a dependency for one call of sendto(2). READY is sent once the settings are read and the cache
+/// is open. With WATCHDOG_USEC, WATCHDOG is sent twice per period while tasks run and the claim loop iterates.
 package final class ServiceManager: WorkerService {
     private let socket: Int32
     private let address: sockaddr_un
@@ -18,7 +17,7 @@ package final class ServiceManager: WorkerService {
     private let claimClock: ClaimClock
     private let counts = Locked((done: 0, failed: 0))
 
-    /// Nil where no service manager has started this process.
+    /// Nil unless a service manager started this process.
     package init?(
         _ claimClock: ClaimClock, _ variable: (String) -> String? = { getenv($0).map { String(cString: $0) } }
     ) {
@@ -28,7 +27,7 @@ package final class ServiceManager: WorkerService {
         else { return nil }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // The name of an abstract socket begins with a zero byte.
+        // An abstract socket's name begins with a zero byte.
         let name = first == UInt8(ascii: "@") ? [0] + path.utf8.dropFirst() : Array(path.utf8)
         guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
@@ -36,14 +35,14 @@ package final class ServiceManager: WorkerService {
         guard socket >= 0 else { return nil }
         self.address = address
         length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
-        // The watchdog of another process is not this one's.
+        // Ignore another process's watchdog.
         let isOwn = variable("WATCHDOG_PID").map { $0 == "\(getpid())" } ?? true
         interval = isOwn ? variable("WATCHDOG_USEC").flatMap { Int64($0) }.map { .microseconds($0 / 2) } : nil
     }
 
     deinit { close(socket) }
 
-    /// Sends lines such as `READY=1`. Does not block; what cannot be sent is lost.
+    /// Sends lines such as `READY=1`. Does not block; unsendable lines are lost.
     package func report(_ lines: String) {
         var address = address
         _ = withUnsafePointer(to: &address) { pointer in
@@ -67,12 +66,12 @@ package final class ServiceManager: WorkerService {
         }
     }
 
-    /// As `/livez` answers it.
+    /// As in `/livez`.
     private var hangs: Bool {
         claimClock.lastRound.map { $0.duration(to: .now) > WorkerHealth.longestHang } ?? false
     }
 
-    /// Runs `body` with the watchdog, before the worker runs it as one of its services.
+    /// Runs `body` with the watchdog, before the worker runs it as a service.
     package func whileRunning<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         async let _: Void = run()
         return try await body()

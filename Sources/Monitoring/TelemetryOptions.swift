@@ -4,16 +4,16 @@ import Glibc
 import Telemetry
 package import Terminal
 
-/// The settings of the export to a collector: one option, and OpenTelemetry's variables.
+/// Export settings: one option, and OpenTelemetry's variables.
 package enum TelemetryOptions {
     package static let option = Option(
         "otlp-endpoint", .value("URL"),
         "send traces to the OpenTelemetry collector at URL, such as http://127.0.0.1:4318; docs/running.md")
 
-    /// The tracer of a worker; without an endpoint it sends nothing.
+    /// A worker's tracer; without an endpoint it sends nothing.
     ///
-    /// - Throws: wrong usage for an endpoint that cannot be requested. Other wrong values are noted and ignored, as
-    ///   OpenTelemetry demands.
+    /// - Throws: wrong usage for an unusable endpoint. Other invalid values are noted and ignored, as OpenTelemetry
+    ///   demands.
     package static func tracer(_ arguments: Arguments) throws(CommandError) -> JobTracer {
         let variables = TelemetryVariables(arguments.environment)
         let none = JobTracer(exporter: nil, sampler: Sampler())
@@ -43,7 +43,7 @@ package enum TelemetryOptions {
         }
     }
 
-    /// The URL for spans; nil when nothing is to be sent.
+    /// The URL for spans; nil to send none.
     private static func endpoint(
         _ arguments: Arguments, _ variables: TelemetryVariables
     ) throws(CommandError) -> String? {

@@ -2,16 +2,16 @@ import Downloader
 import Telemetry
 import Terminal
 
-/// OpenTelemetry's variables of the environment. A wrong value has a note and no effect.
+/// OpenTelemetry's environment variables. Invalid values are noted and ignored.
 struct TelemetryVariables {
     private let environment: [String: String]
 
     init(_ environment: [String: String]) { self.environment = environment }
 
-    /// Nil when unset or empty.
+    /// Nil if unset or empty.
     func text(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// A setting of the exporter: the one for traces, else the one for all signals.
+    /// An exporter setting: the traces' variable, else the one for all signals.
     func exporter(_ name: String) -> String? {
         text("OTEL_EXPORTER_OTLP_TRACES_\(name)") ?? text("OTEL_EXPORTER_OTLP_\(name)")
     }
@@ -21,10 +21,10 @@ struct TelemetryVariables {
         text.flatMap { Int64($0) }.flatMap { $0 > 0 ? .milliseconds($0) : nil }
     }
 
-    /// A number from 1 to a million.
+    /// From 1 to a million.
     func count(_ name: String) -> Int? { text(name).flatMap { Int($0) }.flatMap { 1...1_000_000 ~= $0 ? $0 : nil } }
 
-    /// The headers of requests: `NAME=VALUE` separated by commas, values percent-encoded. Malformed ones are left out.
+    /// Request headers: `NAME=VALUE` separated by commas, values percent-encoded. Omits malformed ones.
     var headers: [HeaderField] {
         (exporter("HEADERS") ?? "").split(separator: ",").compactMap { part in
             let pair = part.split(separator: "=", maxSplits: 1).map { String($0).trimmed(of: \.isWhitespace) }
@@ -34,14 +34,15 @@ struct TelemetryVariables {
         }
     }
 
-    /// The sampler of `OTEL_TRACES_SAMPLER`; as the parent says, else every trace, by default and for a wrong value.
+    /// The sampler in `OTEL_TRACES_SAMPLER`; by default, and for an invalid value, the parent's decision, else every
+    /// trace.
     var sampler: Sampler { namedSampler ?? Sampler() }
 
     private var namedSampler: Sampler? {
         text("OTEL_TRACES_SAMPLER").flatMap { Sampler(name: $0, argument: text("OTEL_TRACES_SAMPLER_ARG")) }
     }
 
-    /// Warnings about the variables, a line each.
+    /// Warnings about the variables, one line each.
     var notes: [String] {
         var notes: [String] = []
         if let name = text("OTEL_TRACES_SAMPLER"), namedSampler == nil {

@@ -2,16 +2,15 @@ package import ImageModel
 package import Transcoder
 import Worker
 
-/// Reports, when a worker starts, what the kernel denies its transcoders and which formats they cannot write, or why
-/// none can be started.
+/// Reports at a worker's start its transcoders' sandbox level and missing output formats, or why none can be started.
 package struct TranscoderNotice: WorkerService {
-    /// The pause before another child is tried.
+    /// Pause before trying another child.
     private static let pause = Duration.seconds(5)
 
     private let transcoders: TranscoderPool
-    /// Called at most once, with the level and the formats; it must not block.
+    /// Called at most once, with the level and the formats; must not block.
     private let write: @Sendable (SandboxLevel, [ImageFormat]) -> Void
-    /// Called with each reason, and with nil once a child has started; it must not block.
+    /// Called with each reason, and with nil once a child has started; must not block.
     private let fail: @Sendable (TranscodeError?) -> Void
 
     package init(

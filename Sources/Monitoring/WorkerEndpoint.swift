@@ -11,10 +11,10 @@ package import Terminal
 package import Transcoder
 package import Worker
 
-/// `/metrics`, `/livez` and `/readyz` of a worker.
+/// A worker's `/metrics`, `/livez` and `/readyz`.
 ///
-/// A scrape reads counters and the last answer of the database, which a service asks for every five seconds: it waits
-/// for nothing.
+/// A scrape never waits: it reads counters and the database's latest answer, which a service fetches every five
+/// seconds.
 package final class WorkerEndpoint: WorkerService {
     package static let option = Option(
         "listen", .value("ADDRESS"),
@@ -23,9 +23,9 @@ package final class WorkerEndpoint: WorkerService {
     private static let interval = Duration.seconds(5)
 
     private struct State {
-        /// The worker's; nil until the database was reached.
+        /// The worker's queue; nil until the database was reached.
         var queue: PostgresJobQueue?
-        /// Reads the gauges on a session of its own, so that neither waits for a statement of the other.
+        /// Reads the gauges on its own session, so that neither waits for the other's statement.
         var probes: PostgresJobQueue?
         var metrics = WorkerMetrics()
         var gauges: [QueueGauge] = []
@@ -45,7 +45,7 @@ package final class WorkerEndpoint: WorkerService {
     private let manager: ImageManager
     private let slots: Int
     private let claimClock: ClaimClock
-    /// Nil when nothing is exported.
+    /// Nil without export.
     private let exporter: SpanExporter?
     private let state = Locked(State())
 
@@ -59,10 +59,9 @@ package final class WorkerEndpoint: WorkerService {
         state.withLock { $0.health.sandboxIsRequired = transcoders.sandboxPolicy == .required }
     }
 
-    /// The database could not be reached yet.
+    /// The database has not been reached yet.
     package func connecting(_ error: QueueError) { state.withLock { $0.health.databaseError = error } }
 
-    /// The database was reached.
     package func connected(_ queue: PostgresJobQueue, probes: PostgresJobQueue) {
         state.withLock { state in
             (state.queue, state.probes) = (queue, probes)
@@ -72,7 +71,7 @@ package final class WorkerEndpoint: WorkerService {
         }
     }
 
-    /// What the kernel denies the transcoders, and the formats that they cannot write.
+    /// The transcoders' sandbox level and missing output formats.
     package func observe(_ sandbox: SandboxLevel, _ missing: [ImageFormat]) {
         state.withLock { ($0.health.sandbox, $0.health.missingEncoders) = (sandbox, missing.map(\.name).sorted()) }
     }
@@ -166,7 +165,7 @@ package final class WorkerEndpoint: WorkerService {
         return page.text
     }
 
-    /// Slots, loads and child processes of this worker.
+    /// Slots, loads and child processes.
     private func writeResources(to page: inout MetricsText) {
         page.add("larder_slots", .gauge, "Jobs that this worker may hold at once.", Double(slots))
         page.add("larder_transcoders", .gauge, "Child processes that may transcode at once.", Double(transcoders.count))

@@ -1,26 +1,26 @@
 import JobQueue
 import Transcoder
 
-/// Whether a worker can do its work, from what it has reported last.
+/// Whether a worker can do its work, from its latest reports.
 struct WorkerHealth {
     typealias Instant = ContinuousClock.Instant
 
-    /// Without an answer of the database for this long the worker is not ready.
+    /// Time without a database answer after which the worker is not ready.
     static let longestSilence = Duration.seconds(15)
-    /// Without a round of the claim loop for this long the worker is not ready.
+    /// Time without a claim loop iteration after which the worker is not ready.
     static let longestStall = Duration.seconds(30)
-    /// And for this long the process hangs. Longer than a call of a silent database may take, which a restart does not
-    /// help.
+    /// Time without an iteration after which the process hangs. Longer than a call to a silent database may take, which
+    /// a restart would not help.
     static let longestHang = Duration.seconds(180)
 
-    /// Whether the database has been reached once.
+    /// Whether the database has ever been reached.
     var isConnected = false
     var isRegistered = false
     var isStopping = false
-    /// The newest error of the database, nil after an answer.
+    /// The latest database error, nil after an answer.
     var databaseError: QueueError?
     var lastAnswer: Instant
-    /// Of the claim loop; nil while it does not run.
+    /// The claim loop's; nil while it does not run.
     var lastRound: Instant?
     var localFault: String?
     /// Why no transcoder can be started.
@@ -28,10 +28,10 @@ struct WorkerHealth {
     /// Nil until a transcoder has reported it.
     var sandbox: SandboxLevel?
     var sandboxIsRequired = true
-    /// The names of the formats that the transcoders cannot write, which is a reason only for users who want them.
+    /// Formats that the transcoders cannot write; a problem only for users who want them.
     var missingEncoders: [String] = []
 
-    /// Why the worker is not ready; empty when it is.
+    /// Why the worker is not ready; empty if it is.
     func reasonsNotReady(at now: Instant) -> [String] {
         var reasons: [String] = []
         if !isConnected {
@@ -52,7 +52,7 @@ struct WorkerHealth {
         return reasons
     }
 
-    /// Why the process should be started again; empty while it works, waits for the database, or stops.
+    /// Why the process should be restarted; empty while it works, waits for the database, or stops.
     func reasonsNotAlive(at now: Instant) -> [String] {
         isStalled(for: Self.longestHang, at: now) ? ["the process hangs: claim loop stalled"] : []
     }

@@ -6,9 +6,9 @@ import JobQueue
 import Prefetcher
 import Worker
 
-/// What a worker has done since it started, counted from its events.
+/// A worker's counts since its start, from its events.
 struct WorkerMetrics {
-    /// The most different errors that are counted by their code; further ones count as `other`.
+    /// Maximum distinct errors counted by code; further ones count as `other`.
     private static let maxErrors = 200
 
     private struct ErrorClass: Hashable {
@@ -66,7 +66,6 @@ struct WorkerMetrics {
         if report.failure == nil && load.downloads == 0 { cached += 1 }
     }
 
-    /// Adds all families to a page.
     func write(to page: inout MetricsText) {
         page.add("larder_jobs_claimed_total", .counter, "Jobs that this worker has claimed.", Double(claimed))
         page.add(

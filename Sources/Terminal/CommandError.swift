@@ -3,7 +3,7 @@ package import ImageModel
 
 /// The error that ends a command; docs/errors.md lists the codes.
 package struct CommandError: Error, Sendable {
-    /// The codes below 100 of Larder's domain, which are the command line's.
+    /// The command line's codes, below 100 in Larder's domain.
     package enum Code: Int {
         case other, usage, file, timeLimit, invalidJSON, database, embeddedDatabase, badLine, configuration
     }
@@ -17,7 +17,7 @@ package struct CommandError: Error, Sendable {
         (self.domain, self.code, self.message, self.exit) = (domain, code, message, exit)
     }
 
-    /// The error of any module: what its type says about it, else its description.
+    /// Converts any module's error: as its type defines, else by its description.
     package init(_ error: any Error) {
         switch error {
         case let error as CommandError: self = error
@@ -35,12 +35,12 @@ package struct CommandError: Error, Sendable {
         larder(.usage, message, exit: .wrongUsage)
     }
 
-    /// The same error with `text` after its message.
+    /// Appends `text` to the message.
     package func adding(_ text: String) -> CommandError {
         CommandError(domain: domain, code: code, message: "\(message); \(text)", exit: exit)
     }
 
-    /// The same error with the command's name before its message.
+    /// Prefixes the message with the command's name.
     package func of(_ command: String) -> CommandError {
         CommandError(domain: domain, code: code, message: "\(command): \(message)", exit: exit)
     }
@@ -55,13 +55,12 @@ package struct CommandError: Error, Sendable {
     }
 }
 
-/// An error of a module that a command prints with a domain, a code and a message of its own.
+/// A module's error with its own domain, code and message for commands.
 package protocol EndsCommand: Error {
-    /// The error as a command ends with it.
     var commandError: CommandError { get }
 }
 
-/// When several apply, the first of this list is used.
+/// If several apply, the first in this list is used.
 package enum ExitCode: Int32, Sendable {
     case wrongUsage = 2
     case timeLimitReached = 3
@@ -69,7 +68,7 @@ package enum ExitCode: Int32, Sendable {
     case failed = 1
     case done = 0
 
-    /// What each code says, by number, for the help and the man pages.
+    /// Each code's meaning, for the help and the man pages.
     package static let meanings: [(code: Int32, meaning: String)] = [
         (done.rawValue, "done"), (failed.rawValue, "failed"), (wrongUsage.rawValue, "wrong usage"),
         (timeLimitReached.rawValue, "time limit reached with work left"),

@@ -1,4 +1,4 @@
-/// A JSON object of a command's output, by field name; a field whose value is nil is null.
+/// A JSON object in a command's output; nil values become null.
 package struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
     private var fields: [String: (any Encodable)?]
 
@@ -28,7 +28,6 @@ package struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The name of any field.
     package struct Name: CodingKey {
         package let stringValue: String
         package var intValue: Int? { nil }

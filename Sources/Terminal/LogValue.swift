@@ -2,7 +2,7 @@ import ImageModel
 
 /// Values in lines of text.
 package enum LogValue {
-    /// One plain word is unchanged; other text is quoted with `"`, `\` and control characters escaped.
+    /// Plain words are unchanged; other text is quoted with `"`, `\` and control characters escaped.
     package static func quoted(_ text: String) -> String {
         let isPlain =
             !text.isEmpty
@@ -10,7 +10,7 @@ package enum LogValue {
         return isPlain ? text : "\"\(escaped(text, and: "\"\\"))\""
     }
 
-    /// The text with control characters escaped.
+    /// With control characters escaped.
     package static func oneLine(_ text: String) -> String { escaped(text, and: "") }
 
     private static func escaped(_ text: String, and others: String) -> String {

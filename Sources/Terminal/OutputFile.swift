@@ -1,12 +1,11 @@
 import CLinux
 import Glibc
 
-/// The output of a command, which appears complete or not at all.
+/// A command's output file, which appears only when complete.
 ///
-/// A regular file is written without a name in its directory, synchronised, and then given a random name and renamed: a
-/// signal that ends the program before leaves nothing behind. Where the file system has no files without a name, it has
-/// the random name from the beginning. Standard output (`-`), a device or a pipe receives the bytes at the end, and is
-/// never replaced.
+/// A regular file is written unnamed in its directory, synced, then given a random name and renamed, so that a signal
+/// before leaves nothing behind. Without support for unnamed files it has the random name from the start. Standard
+/// output (`-`), devices and pipes receive the bytes at the end and are never replaced.
 package final class OutputFile {
     /// Open for reading and writing.
     package let descriptor: Int32
@@ -14,7 +13,7 @@ package final class OutputFile {
     private let temporary: String
     /// Whether the temporary name exists.
     private var isNamed: Bool
-    /// Whether the bytes are copied to what `path` names.
+    /// Whether the bytes are copied to `path`.
     private let isCopied: Bool
 
     /// The name of standard output.
@@ -28,8 +27,8 @@ package final class OutputFile {
         let exists = given != Self.standard && stat(given, &status) == 0
         let kind = status.st_mode & S_IFMT
         if exists, kind == S_IFDIR { throw .larder(.file, "cannot write \(given): it is a directory") }
-        // A link stays one. The link of a descriptor, such as /dev/stdout, may lead to what has no path: a pipe, or a file
-        // that was deleted.
+        // Keep a link. A descriptor's link, such as /dev/stdout, may lead to something without a path: a pipe or a
+        // deleted file.
         isCopied = given == Self.standard || exists && (kind != S_IFREG || status.st_nlink == 0)
         let path = isCopied ? given : try Self.target(of: given)
         self.path = path
@@ -51,10 +50,10 @@ package final class OutputFile {
         }
     }
 
-    /// The file that the links of a path lead to; it may not exist yet.
+    /// The target of a path's links, which may not exist yet.
     private static func target(of given: String) throws(CommandError) -> String {
         var path = given
-        // As many links as the kernel follows.
+        // The kernel's limit.
         for _ in 0...40 {
             if let real = realpath(path, nil) {
                 defer { free(real) }
@@ -71,14 +70,14 @@ package final class OutputFile {
         throw .file("write", given)
     }
 
-    /// A file without a name.
+    /// An unnamed file.
     package static func scratch() throws(CommandError) -> OutputFile { try OutputFile() }
 
     private init() throws(CommandError) {
         (descriptor, path, temporary, isNamed, isCopied) = (try Self.unnamed(), "", "", false, false)
     }
 
-    /// A new file in a directory, without a name; nil where that cannot be had, or could not be given a name later.
+    /// A new unnamed file in a directory; nil if unsupported, or if it could not be named later.
     private static func unnamed(in directory: String) -> Int32? {
         let descriptor = larder_open_unnamed(directory)
         guard descriptor >= 0 else { return nil }
@@ -89,7 +88,7 @@ package final class OutputFile {
         return descriptor
     }
 
-    /// A new file in /tmp that has no name any more.
+    /// A new unlinked file in /tmp.
     package static func unnamed() throws(CommandError) -> Int32 {
         var name = Array("/tmp/larder-XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
@@ -104,7 +103,7 @@ package final class OutputFile {
         if isNamed { unlink(temporary) }
     }
 
-    /// The first `count` bytes of the file, or fewer.
+    /// Up to `count` leading bytes.
     package func prefix(_ count: Int) -> [UInt8] { Self.prefix(count, of: descriptor) }
 
     package static func prefix(_ count: Int, of descriptor: Int32) -> [UInt8] {
@@ -125,12 +124,12 @@ package final class OutputFile {
         }
     }
 
-    /// Gives the file its final name, or copies it to where it belongs.
+    /// Gives the file its final name, or copies it to its destination.
     package func keep() throws(CommandError) {
         guard !isCopied else { return try copy() }
         guard fsync(descriptor) == 0 else { throw .file("write", path) }
         if !isNamed {
-            // Without a name in between a file that exists could not be replaced.
+            // Without the intermediate name an existing file could not be replaced.
             guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
                 throw .file("write", path)
             }
@@ -141,15 +140,15 @@ package final class OutputFile {
         try synchroniseDirectory()
     }
 
-    /// Makes the new name last through a power failure.
+    /// Makes the new name survive a power failure.
     private func synchroniseDirectory() throws(CommandError) {
         let slash = path.lastIndex(of: "/")
         let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // A directory that may be written and not read.
+        // The directory may be writable but not readable.
         guard handle >= 0 else { return }
         defer { close(handle) }
-        // EINVAL: a file system without this.
+        // EINVAL: unsupported by the file system.
         guard fsync(handle) == 0 || errno == EINVAL else { throw .file("write", path) }
     }
 

@@ -1,11 +1,11 @@
-/// Text from outside for a terminal: what could move the cursor or turn the order of text is shown as its code.
+/// Makes untrusted text safe for a terminal: escapes characters that move the cursor or change text direction.
 package enum PrintableText {
-    /// `\u{1B}` for an escape; line breaks and marks of direction likewise.
+    /// `\u{1B}` for an escape; also line breaks and direction marks.
     package static func text(_ text: String) -> String {
         replacingHidden(in: text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
-    /// JSON with escapes, `\u001b`, in their place: its values stay.
+    /// JSON with escapes such as `\u001b`: its values stay the same.
     package static func json(_ text: String) -> String {
         replacingHidden(in: text) { scalar in
             String(scalar).utf16.map { unit in
@@ -24,7 +24,7 @@ package enum PrintableText {
         return shown
     }
 
-    /// The same for text of several lines and columns: line feeds and tabs stay.
+    /// The same for multi-line text: keeps line feeds and tabs.
     package static func lines(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { isHidden($0) && $0 != "\n" && $0 != "\t" }) else { return text }
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -43,7 +43,7 @@ package enum PrintableText {
 
 /// A word of a shell command.
 package enum ShellWord {
-    /// The word as it is where no character is special, else in single quotes.
+    /// Unchanged if no character is special, else in single quotes.
     package static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)

@@ -20,20 +20,20 @@ package final class Printer: Sendable {
         return try await finally(printer.flush) { try await body(printer) }
     }
 
-    /// Prints a line to standard output; false when too many lines wait.
+    /// Prints a line to standard output; false if too many lines wait.
     package func result(_ line: String) -> Bool { submit { Console.line(line) } }
 
-    /// Prints a line to standard error. It is dropped, and counted, when too many lines wait.
+    /// Prints a line to standard error. Dropped, and counted, if too many lines wait.
     package func note(_ line: String) {
         if !submit({ Console.note(line) }) { state.withLock { $0.dropped += 1 } }
     }
 
-    /// Writes a line of the log, as `note` does.
+    /// Writes a log line, with the same limit as `note`.
     package func log(_ line: String) {
         if !submit({ Console.log(line) }) { state.withLock { $0.dropped += 1 } }
     }
 
-    /// Redraws the line of progress. It is dropped when too many lines wait.
+    /// Redraws the progress line. Dropped if too many lines wait.
     package func progress(_ text: String?) { _ = submit { Console.progress(text) } }
 
     /// Waits until all accepted lines are written, and prints how many were dropped.

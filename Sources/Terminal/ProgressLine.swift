@@ -1,17 +1,17 @@
 private import CGLib
 
-/// A line about work that goes on, which fits a width.
+/// A progress line that fits a width.
 package struct ProgressLine: Equatable {
     package let done: Int
-    /// Nil when unknown.
+    /// Nil if unknown.
     package let total: Int?
-    /// What is counted: `files read`; empty where that is clear.
+    /// The counted unit, such as `files read`; empty if clear.
     package var unit = ""
     /// Per second; nil while unknown.
     package var rate: Double?
-    /// Seconds at this rate; nil while unknown.
+    /// Nil while unknown.
     package var secondsLeft: Int?
-    /// The most important first: `2 failed`. Counts for which there is no room are left out.
+    /// Most important first, such as `2 failed`. Omitted if they do not fit.
     package var notes: [String] = []
 
     package init(
@@ -23,10 +23,10 @@ package struct ProgressLine: Equatable {
 
     /// `[#####.....] 50% 5/10, 1 failed, 2.5/s, 2s left`.
     ///
-    /// What does not fit is left out: notes, of the first one what is in parentheses before the rest, then the time, the
-    /// rate and the counts next to the percentage.
+    /// Omits what does not fit: notes (of the first one the part in parentheses first), then the time, the rate and the
+    /// counts next to the percentage.
     ///
-    /// - Parameter width: cells of the terminal; nil for a line without a bar from which nothing is left out.
+    /// - Parameter width: the terminal's cells; nil for a complete line without a bar.
     package func text(width: Int?) -> String {
         guard let width else { return line(bar: 0, notes: notes) }
         let bars = total == nil ? [0] : [30, 20, 10, 0]
@@ -41,7 +41,7 @@ package struct ProgressLine: Equatable {
     /// The shortest line with everything but notes.
     package var numbers: String { line(bar: 0, notes: []) }
 
-    /// The counts alone.
+    /// Only the counts.
     package var counts: String { counts(bar: 0) }
 
     private var withoutTime: String {
@@ -50,7 +50,7 @@ package struct ProgressLine: Equatable {
         return line.numbers
     }
 
-    /// `50%`, or the count where there is no total.
+    /// `50%`, or the count without a total.
     private var share: String { String(counts.prefix { $0 != " " }) }
 
     private func line(bar: Int, notes: [String]) -> String {
@@ -85,11 +85,11 @@ package struct ProgressLine: Equatable {
     }
 }
 
-/// The cells that text takes on a terminal: two for a wide character such as 写, none for a combining one.
+/// The terminal cells of text: two for a wide character such as 写, none for a combining one.
 package enum TerminalCells {
     package static func count(_ text: some StringProtocol) -> Int { text.unicodeScalars.reduce(0) { $0 + width($1) } }
 
-    /// The longest beginning of `text` that takes at most so many cells.
+    /// The longest prefix of `text` within so many cells.
     package static func prefix(_ text: some StringProtocol, _ cells: Int) -> String {
         var left = cells
         return String(
@@ -99,7 +99,7 @@ package enum TerminalCells {
             })
     }
 
-    /// `text`, or its beginning and `…` in so many cells; it ends with a word where one ends in the last half.
+    /// `text`, or a prefix and `…` within so many cells; cut at a word if one ends in the last half.
     package static func shortened(_ text: String, _ cells: Int) -> String {
         guard count(text) > cells else { return text }
         let start = prefix(text, cells - 1)

@@ -1,11 +1,11 @@
 import Concurrency
 
-/// The current rate of a count: an exponential average over about ten seconds, so that a pause or a burst shows soon.
+/// A count's current rate: an exponential average over about ten seconds, so that a pause or burst shows soon.
 package struct RecentRate {
     private static let span = 10.0
     private var last: (count: Int, time: ContinuousClock.Instant)?
     private var average = 0.0
-    /// The share of `average` that measurements have given; the rest is the zero of its beginning.
+    /// The share of `average` that comes from measurements; the rest is its initial zero.
     private var weight = 0.0
 
     package init() {}

@@ -1,12 +1,12 @@
 extension String {
-    /// Without the characters of `kind` around it.
+    /// Without surrounding characters of `kind`.
     package func trimmed(of kind: (Character) -> Bool) -> String {
         lastIndex { !kind($0) }.map { String(self[...$0].drop(while: kind)) } ?? ""
     }
 }
 
 extension Character {
-    /// White space that ends no line.
+    /// White space other than newlines.
     package var isBlank: Bool { isWhitespace && !isNewline }
 }
 
@@ -15,7 +15,7 @@ extension Duration {
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// Reads `500ms`, `1.5s`, `5m`, `2h`, `1d`, and `30` as seconds; nil for other texts and negative durations.
+    /// Parses `500ms`, `1.5s`, `5m`, `2h`, `1d`, and `30` as seconds; nil if invalid or negative.
     package init?(spelling: String) {
         let unit = Self.units.first { spelling.hasSuffix($0.suffix) } ?? ("", 1000)
         guard let number = Double(spelling.dropLast(unit.suffix.count)), number >= 0, number.isFinite,
@@ -34,7 +34,7 @@ package struct ByteCount {
         ("G", 1 << 30), ("T", 1 << 40), ("B", 1),
     ]
 
-    /// Reads `800000`, `512KiB`, `32MiB`, `1G`; nil for other texts.
+    /// Parses `800000`, `512KiB`, `32MiB`, `1G`; nil if invalid.
     package init?(spelling: String) {
         let unit = Self.units.first { spelling.hasSuffix($0.suffix) } ?? ("", 1)
         guard let number = Int(spelling.dropLast(unit.suffix.count)), number >= 0 else { return nil }

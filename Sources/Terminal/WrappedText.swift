@@ -1,9 +1,8 @@
 import FoundationEssentials
 import Glibc
 
-/// Text in lines of a width.
 package enum WrappedText {
-    /// The lines of `text`, broken at spaces; a longer word has a line of its own.
+    /// The lines of `text`, broken at spaces; a longer word gets its own line.
     package static func lines(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -17,7 +16,7 @@ package enum WrappedText {
         return line.isEmpty ? lines : lines + [line]
     }
 
-    /// Paragraphs, which empty lines separate; one with an indented line keeps its lines.
+    /// Paragraphs separated by empty lines; one with an indented line keeps its lines.
     package static func paragraphs(_ text: String, width: Int) -> String {
         text.split(separator: "\n\n").map { paragraph in
             let rows = paragraph.split(separator: "\n")
@@ -26,7 +25,7 @@ package enum WrappedText {
         }.joined(separator: "\n\n")
     }
 
-    /// A row of two columns, the right one wrapped. Where little room is left, the right column begins below the left.
+    /// A row of two columns with the right one wrapped. With little room, the right column begins below the left.
     package static func row(_ name: String, _ text: String, left: Int, width: Int) -> String {
         let isNarrow = width - left - 4 < 30
         let indent = isNarrow ? 8 : left + 4
@@ -43,7 +42,7 @@ package enum WrappedText {
 
 /// The columns of a help page.
 package enum PageWidth {
-    /// The columns of the terminal; where standard output is none, COLUMNS, else 120. From 40 to 200.
+    /// The terminal's columns; without a terminal COLUMNS, else 120. From 40 to 200.
     package static var current: Int {
         of(terminal: terminal, variable: ProcessInfo.processInfo.environment["COLUMNS"])
     }

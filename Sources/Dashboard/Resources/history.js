@@ -4,7 +4,7 @@ const spans = [[60, "1 hour"], [360, "6 hours"], [1440, "24 hours"]];
 let span = 60;
 
 function historySection({ seconds, slots: all }) {
-  // The axis begins a few columns before the first slot with any activity.
+  // Start at the first slot with any activity, but show at least 12 slots.
   const first = all.findIndex((slot) => slot.enqueued + slot.succeeded + slot.failed + slot.cancelled + slot.open > 0);
   const slots = all.slice(Math.max(0, Math.min(first < 0 ? 0 : first, all.length - 12)));
   const minutes = seconds / 60;

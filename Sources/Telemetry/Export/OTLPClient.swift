@@ -1,13 +1,13 @@
 package import Downloader
 private import FoundationEssentials
 
-/// Sends the bodies of requests to one URL of a collector.
+/// Sends request bodies to one URL of a collector.
 package struct OTLPClient: Sendable {
-    /// What is the same for all requests.
+    /// Settings of all requests.
     package struct Settings: Sendable, Equatable {
-        /// Further headers of each request, none by default.
+        /// Additional headers, none by default.
         package var headers: [HeaderField] = []
-        /// The time of one request, `10 s`.
+        /// Time limit per request, `10 s`.
         package var timeout = Duration.seconds(10)
         /// A PEM file of certificate authorities, nil for the system's.
         package var authorities: String?
@@ -15,28 +15,28 @@ package struct OTLPClient: Sendable {
         package init() {}
     }
 
-    /// What became of a request.
+    /// A request's result.
     enum Answer: Sendable, Equatable {
-        /// The collector has it, but for so many spans or data points.
+        /// The collector has it, except this many spans or data points.
         case accepted(rejected: Int)
         /// It would be refused again.
         case refused(String)
-        /// It may be accepted later, not before the time that the collector names.
+        /// May be accepted later, not before the collector's given time.
         case unavailable(String, retryAfter: Duration?)
     }
 
     private static let longestAnswer = 64 << 10
-    /// The statuses after which OTLP allows another try.
+    /// The statuses after which OTLP allows a retry.
     private static let retried: Set<Int> = [429, 502, 503, 504]
 
     private let url: String
     private let settings: Settings
     private let downloader: ImageDownloader
 
-    /// A client with a network thread of its own, which reaches any address at the URL's port.
+    /// A client with its own network thread, which reaches any address at the URL's port.
     ///
-    /// - Throws: `invalidURL` or `unsupportedScheme` for a URL that is not http or https; `invalidOperation` for a header
-    ///   that cannot be sent.
+    /// - Throws: `invalidURL` or `unsupportedScheme` unless the URL is http or https; `invalidOperation` for an invalid
+    ///   header.
     package init(_ url: String, _ settings: Settings = Settings()) throws(FetchError) {
         let address = try SourceURL(url)
         if let header = settings.headers.first(where: { !$0.isSendable }) {
@@ -56,7 +56,7 @@ package struct OTLPClient: Sendable {
         downloader = ImageDownloader(fetching)
     }
 
-    /// - Parameter limit: the time of this request, where it is shorter than the setting.
+    /// - Parameter limit: this request's time limit, if shorter than the setting.
     func post(_ body: [UInt8], within limit: Duration = .seconds(3_600)) async -> Answer {
         let time = min(limit, settings.timeout)
         var request = FetchRequest(url)
@@ -84,7 +84,7 @@ package struct OTLPClient: Sendable {
         }
     }
 
-    /// How many spans or data points an answer says were not accepted.
+    /// Spans or data points that an answer reports as not accepted.
     static func rejected(_ answer: [UInt8]) -> Int {
         guard let parsed = try? JSONDecoder().decode(PartialAnswer.self, from: Data(answer)) else { return 0 }
         let partial = parsed.partialSuccess
@@ -92,14 +92,14 @@ package struct OTLPClient: Sendable {
     }
 }
 
-/// The body of an answer as far as it is read.
+/// The used part of an answer's body.
 private struct PartialAnswer: Decodable {
     struct Partial: Decodable {
         var rejectedSpans: Count?
         var rejectedDataPoints: Count?
     }
 
-    /// A 64-bit number, which JSON may have as a text.
+    /// A 64-bit number, which JSON may represent as text.
     struct Count: Decodable {
         let value: Int
 

@@ -1,6 +1,6 @@
 private import FoundationEssentials
 
-/// The bodies of requests to a collector, in the JSON encoding of OTLP 1: ids are hexadecimal, large numbers are texts.
+/// Request bodies in OTLP 1's JSON encoding: hexadecimal ids, large numbers as texts.
 package enum OTLP {
     /// The body of `POST /v1/traces`.
     package static func traces(_ spans: [Span], of resource: TelemetryResource) -> [UInt8] {
@@ -13,7 +13,7 @@ package enum OTLP {
                 ]))
     }
 
-    /// Without a value that JSON cannot have, encoding cannot fail.
+    /// Cannot fail without values that JSON lacks.
     static func json(_ request: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -111,7 +111,7 @@ private struct OTLPSpan: Encodable {
 }
 
 extension Duration {
-    /// Whole nanoseconds as OTLP writes them; not less than 0.
+    /// Whole nanoseconds as in OTLP; at least 0.
     var unixNanoseconds: String {
         "\(max(0, components.seconds) * 1_000_000_000 + components.attoseconds / 1_000_000_000)"
     }

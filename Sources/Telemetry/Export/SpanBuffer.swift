@@ -1,14 +1,14 @@
-/// Spans that wait to be sent, at most so many and so many bytes. What finds no room is dropped and counted.
+/// Spans waiting to be sent, limited by number and bytes. Further ones are dropped and counted.
 package struct SpanBuffer: Sendable {
-    /// The bounds of the buffer and of one request.
+    /// Limits of the buffer and of one request.
     package struct Limits: Sendable, Equatable {
-        /// Spans that wait, `2,048`.
+        /// Waiting spans, `2,048`.
         package var spans = 2_048
-        /// Bytes that they have, about `4 MiB`.
+        /// Their bytes, about `4 MiB`.
         package var bytes = 4 << 20
-        /// Spans of one request, `512`.
+        /// Spans per request, `512`.
         package var batchSpans = 512
-        /// Bytes of one request, about `1 MiB`; a single span may have more.
+        /// Bytes per request, about `1 MiB`; a single span may have more.
         package var batchBytes = 1 << 20
 
         package init() {}
@@ -27,7 +27,7 @@ package struct SpanBuffer: Sendable {
     /// Whether there is enough for a full request.
     package var hasBatch: Bool { waiting.count >= limits.batchSpans || bytes >= limits.batchBytes }
 
-    /// Adds the spans of one attempt, or drops all of them.
+    /// Adds one attempt's spans, or drops all of them.
     package mutating func add(_ spans: [Span]) {
         let size = spans.reduce(0) { $0 + $1.size }
         guard waiting.count + spans.count <= limits.spans, bytes + size <= limits.bytes else {
@@ -51,6 +51,6 @@ package struct SpanBuffer: Sendable {
         return taken
     }
 
-    /// Counts spans that were taken and not accepted.
+    /// Counts spans that were taken but not accepted.
     package mutating func drop(_ count: Int) { dropped += count }
 }

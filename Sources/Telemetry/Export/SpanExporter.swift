@@ -1,27 +1,27 @@
 internal import Concurrency
 
-/// Sends spans to a collector. Adding them waits for nothing: spans that the collector does not accept in time are
-/// dropped and counted.
+/// Sends spans to a collector. Adding never waits: spans that the collector does not accept in time are dropped and
+/// counted.
 package final class SpanExporter: Sendable {
-    /// How spans are gathered and repeated.
+    /// How spans are batched and retried.
     package struct Settings: Sendable, Equatable {
-        /// The bounds of the spans that wait and of one request.
+        /// Limits of the waiting spans and of one request.
         package var limits = SpanBuffer.Limits()
         /// How long spans wait for a full request, `5 s`.
         package var delay = Duration.seconds(5)
-        /// The pauses between the tries of one request, `1 s`, `2 s`, `4 s` and `8 s`; a collector may ask for up to 30 s.
+        /// Pauses between the tries of one request, `1 s`, `2 s`, `4 s` and `8 s`; a collector may ask for up to 30 s.
         package var pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
         package init() {}
     }
 
-    /// What became of the spans so far.
+    /// Counts of spans so far.
     package struct Counts: Sendable, Equatable {
-        /// Spans that the collector has accepted.
+        /// Accepted by the collector.
         package var sent = 0
-        /// Spans that found no room, or that the collector did not accept.
+        /// Dropped for lack of room, or not accepted.
         package var dropped = 0
-        /// Requests that failed, repeated ones included.
+        /// Failed requests, including retries.
         package var failures = 0
 
         package init() {}
@@ -29,7 +29,7 @@ package final class SpanExporter: Sendable {
 
     private struct State {
         var buffer: SpanBuffer
-        /// The request that is being sent; the next one follows after its end.
+        /// The request being sent; the next one follows after its end.
         var sending: [Span] = []
         var counts = Counts()
     }
@@ -55,7 +55,7 @@ package final class SpanExporter: Sendable {
         }
     }
 
-    /// Adds the spans of one attempt. Does not block.
+    /// Adds one attempt's spans. Does not block.
     package func add(_ spans: [Span]) {
         let isFull = state.withLock { state in
             state.buffer.add(spans)
@@ -64,7 +64,7 @@ package final class SpanExporter: Sendable {
         if isFull { wake.signal() }
     }
 
-    /// Sends what is added, until the task is cancelled.
+    /// Sends added spans until the task is cancelled.
     ///
     /// - Parameter report: called with the reason when requests begin to fail, and with nil when they succeed again.
     package func run(_ report: @Sendable (String?) -> Void) async {
@@ -80,7 +80,7 @@ package final class SpanExporter: Sendable {
         }
     }
 
-    /// Sends the rest, within a time: at the first failure the remaining spans are dropped. Called after `run` has
+    /// Sends the rest within a time limit; at the first failure the remaining spans are dropped. Called after `run` has
     /// returned.
     package func flush(within limit: Duration) async {
         let end = ContinuousClock.now + limit
@@ -99,7 +99,7 @@ package final class SpanExporter: Sendable {
         }
     }
 
-    /// The batch that was interrupted, else the next one; nil when nothing waits.
+    /// The interrupted batch, else the next one; nil if nothing waits.
     private func nextBatch() -> [Span]? {
         state.withLock { state in
             if state.sending.isEmpty { state.sending = state.buffer.takeBatch() }
@@ -107,7 +107,7 @@ package final class SpanExporter: Sendable {
         }
     }
 
-    /// Counts the current batch, of which the collector has so many spans.
+    /// Counts the current batch, of which the collector accepted `sent` spans.
     private func settle(sent: Int) {
         state.withLock { state in
             let sent = max(0, sent)
@@ -117,7 +117,7 @@ package final class SpanExporter: Sendable {
         }
     }
 
-    /// Why the batch was dropped; nil when it was accepted, or when the task was cancelled and the batch stays.
+    /// Why the batch was dropped; nil if it was accepted, or if the task was cancelled and the batch stays.
     private func deliver(_ batch: [Span]) async -> String? {
         let body = OTLP.traces(batch, of: resource)
         var pauses = settings.pauses[...]

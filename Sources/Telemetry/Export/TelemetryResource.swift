@@ -1,12 +1,11 @@
-/// Which program sends spans and metrics: OpenTelemetry's attributes of a resource.
+/// The program that sends spans and metrics: OpenTelemetry's resource attributes.
 package struct TelemetryResource: Sendable, Equatable {
-    /// By their names.
     package var attributes: [String: String]
 
     /// - Parameters:
     ///   - list: the value of `OTEL_RESOURCE_ATTRIBUTES`, `NAME=VALUE` separated by commas, values percent-encoded; nil
-    ///     for none. A malformed list is ignored as a whole, as OpenTelemetry demands.
-    ///   - service: the value of `OTEL_SERVICE_NAME`, which precedes the list; nil for the list's, else `larder`.
+    ///     for none. A malformed list is ignored entirely, as OpenTelemetry demands.
+    ///   - service: the value of `OTEL_SERVICE_NAME`, which takes precedence; nil uses the list's, else `larder`.
     package init(version: String, instance: String, host: String, list: String? = nil, service: String? = nil) {
         attributes = [
             "service.name": "larder", "service.version": version, "service.instance.id": instance, "host.name": host,
@@ -15,7 +14,7 @@ package struct TelemetryResource: Sendable, Equatable {
         if let service, !service.isEmpty { attributes["service.name"] = service }
     }
 
-    /// Nil when the text is malformed.
+    /// Nil if malformed.
     private static func attributes(_ list: String) -> [String: String]? {
         var found: [String: String] = [:]
         for part in list.split(separator: ",") {
@@ -33,7 +32,7 @@ package struct TelemetryResource: Sendable, Equatable {
         return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }
 
-    /// The text without its percent escapes; nil for a wrong one.
+    /// Without percent escapes; nil for an invalid one.
     package static func decoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

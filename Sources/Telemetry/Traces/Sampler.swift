@@ -1,15 +1,15 @@
-/// Which traces are recorded: as the producer says, else a share of them.
+/// Decides which traces are recorded: as the producer says, else a share of them.
 package struct Sampler: Sendable, Equatable {
-    /// The share of the traces that begin here, 0 to 1; `1` by default.
+    /// The share of traces beginning here, 0 to 1; `1` by default.
     package var ratio = 1.0
-    /// Whether a producer's traces are recorded as it says; by the ratio otherwise. `true` by default.
+    /// Whether to follow a producer's decision instead of the ratio. `true` by default.
     package var followsParent = true
 
     package init(ratio: Double = 1, followsParent: Bool = true) {
         (self.ratio, self.followsParent) = (ratio, followsParent)
     }
 
-    /// The sampler of `OTEL_TRACES_SAMPLER` and its `_ARG`; nil for another name, or a ratio outside 0 to 1.
+    /// The sampler in `OTEL_TRACES_SAMPLER` and its `_ARG`; nil for an unknown name, or a ratio outside 0 to 1.
     package init?(name: String, argument: String?) {
         let prefix = "parentbased_"
         followsParent = name.hasPrefix(prefix)
@@ -23,10 +23,10 @@ package struct Sampler: Sendable, Equatable {
         }
     }
 
-    /// Whether the trace of a producer's span is recorded.
+    /// Whether a producer's trace is recorded.
     package func records(_ parent: TraceContext) -> Bool { followsParent ? parent.isSampled : records(parent.trace) }
 
-    /// Whether a trace that begins here is recorded. The same trace gets the same answer everywhere.
+    /// Whether a trace beginning here is recorded. A trace gets the same answer everywhere.
     package func records(_ trace: UInt128) -> Bool {
         // The low 56 bits are random, as W3C Trace Context level 2 demands.
         Double(UInt64(truncatingIfNeeded: trace) & (1 << 56 - 1)) < ratio * 0x1p56

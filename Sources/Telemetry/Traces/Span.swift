@@ -1,6 +1,6 @@
-/// One piece of work in a trace. Times are since 1970.
+/// A piece of work in a trace. Times are since 1970.
 package struct Span: Sendable, Equatable {
-    /// A value of an attribute.
+    /// An attribute's value.
     package enum Value: Sendable, Equatable {
         case text(String)
         case integer(Int)
@@ -8,28 +8,28 @@ package struct Span: Sendable, Equatable {
         case flag(Bool)
     }
 
-    /// What a span is to the spans of other programs, with OTLP's numbers.
+    /// A span's relation to other programs' spans, with OTLP's numbers.
     package enum Kind: Int, Sendable {
         case `internal` = 1
         case client = 3
-        /// Work that another program has put in a queue.
+        /// Work that another program has queued.
         case consumer = 5
     }
 
-    /// The attributes in order, each name once.
+    /// In order, each name once.
     package typealias Attributes = [(name: String, value: Value)]
 
     package let context: TraceContext
-    /// The span of the same trace that this one is part of; nil for the first one.
+    /// The parent span in the same trace; nil for the first one.
     package let parent: UInt64?
     package let name: String
     package var kind = Kind.internal
     package var start: Duration
     package var end: Duration
     package var attributes: Attributes = []
-    /// Spans of other traces that belong to it.
+    /// Related spans in other traces.
     package var links: [TraceContext] = []
-    /// Why it failed; nil when it did not.
+    /// Why it failed; nil if it succeeded.
     package var error: String?
 
     package init(_ name: String, _ context: TraceContext, parent: UInt64?, start: Duration, end: Duration) {
@@ -43,7 +43,7 @@ package struct Span: Sendable, Equatable {
             && a.attributes.elementsEqual(b.attributes) { $0.name == $1.name && $0.value == $1.value }
     }
 
-    /// About how many bytes it has in a request.
+    /// Its approximate bytes in a request.
     var size: Int {
         300 + name.utf8.count + (error?.utf8.count ?? 0) + 100 * links.count
             + attributes.reduce(0) { $0 + 50 + $1.name.utf8.count + $1.value.size }

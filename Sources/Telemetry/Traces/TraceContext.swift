@@ -1,17 +1,17 @@
 internal import ImageModel
 
-/// A span in its trace, as the header `traceparent` of W3C Trace Context names it.
+/// A span in its trace, as in W3C Trace Context's header `traceparent`.
 package struct TraceContext: Sendable, Hashable {
-    /// The trace, never 0.
+    /// Never 0.
     package let trace: UInt128
-    /// The span, never 0.
+    /// Never 0.
     package let span: UInt64
-    /// The flags; bit 0 is set when the caller records the trace, bit 1 when its id is random.
+    /// Bit 0: the caller records the trace. Bit 1: its id is random.
     package let flags: UInt8
 
     private static let sampled: UInt8 = 1
     private static let random: UInt8 = 2
-    /// A later version may append fields; a text of more bytes is refused.
+    /// A later version may append fields; longer texts are refused.
     private static let mostBytes = 512
 
     /// Whether the trace is recorded.
@@ -21,7 +21,7 @@ package struct TraceContext: Sendable, Hashable {
         (self.trace, self.span, self.flags) = (trace, span, flags)
     }
 
-    /// The text of version 00, or of a later version, whose further fields are ignored; nil for any other text.
+    /// Parses version 00, or a later version, ignoring its further fields; nil if invalid.
     package init?(traceparent: String) {
         let bytes = Array(traceparent.utf8)
         guard (55...Self.mostBytes).contains(bytes.count), [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
@@ -45,16 +45,16 @@ package struct TraceContext: Sendable, Hashable {
 
     private static func newSpan() -> UInt64 { .random(in: 1 ... .max) }
 
-    /// The text of version 00.
+    /// In version 00.
     package var traceparent: String { "00-\(traceID)-\(spanID)-\(flags.hexadecimal(digits: 2))" }
 
-    /// The trace as 32 hexadecimal digits.
+    /// 32 hexadecimal digits.
     package var traceID: String { trace.hexadecimal(digits: 32) }
 
-    /// The span as 16 hexadecimal digits.
+    /// 16 hexadecimal digits.
     package var spanID: String { span.hexadecimal(digits: 16) }
 
-    /// Hexadecimal digits in lower case; nil for any other byte.
+    /// Lower-case hexadecimal digits; nil for any other byte.
     private static func number<Number: FixedWidthInteger>(_ digits: ArraySlice<UInt8>) -> Number? {
         var value: Number = 0
         for digit in digits {
