@@ -1,4 +1,4 @@
-/// Wakes waiting tasks. A signal without a waiter is kept for the next wait; several kept signals count as one.
+/// Wakes waiting tasks. A signal without a waiter is kept for the next wait; kept signals do not accumulate.
 package final class AsyncEvent: Sendable {
     private struct State {
         var isSignalled = false
@@ -18,10 +18,10 @@ package final class AsyncEvent: Sendable {
         }
     }
 
-    /// Returns at the next signal, at once when one is kept, or when the task is cancelled.
+    /// Returns at the next signal, immediately for a kept one, or when the task is cancelled.
     package func wait() async { _ = await isSignalled() }
 
-    /// Waits for the next signal; false when the task is cancelled.
+    /// Waits for the next signal; false if the task is cancelled.
     private func isSignalled() async -> Bool {
         await waiters.wait(
             cancelled: false,
@@ -33,8 +33,8 @@ package final class AsyncEvent: Sendable {
             leave: { state, ticket in state.waiting.removeAll { $0 == ticket } })
     }
 
-    /// Returns at the next signal or after `limit`, whichever is first. True for a signal; one that comes at the limit
-    /// is not lost.
+    /// Returns at the next signal or after `limit`, whichever is first. True for a signal; a signal at the limit is not
+    /// lost.
     @discardableResult
     package func wait(atMost limit: Duration) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in

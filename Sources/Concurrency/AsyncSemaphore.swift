@@ -1,13 +1,12 @@
-/// The pure part of `AsyncSemaphore`: grants permits in the order of the requests, so that none is overtaken.
+/// The state of `AsyncSemaphore`: grants permits in order of request, without overtaking.
 package struct SemaphoreQueue: Sendable {
-    /// How many permits are free.
+    /// Free permits.
     package private(set) var free: Int
     private var waiting: [(ticket: UInt64, count: Int)] = []
 
-    /// A queue with `permits` permits.
     package init(permits: Int) { free = permits }
 
-    /// True when `count` permits were granted at once; otherwise `ticket` waits.
+    /// True if `count` permits were granted immediately; otherwise `ticket` waits.
     package mutating func acquire(_ ticket: UInt64, _ count: Int = 1) -> Bool {
         guard waiting.isEmpty, count <= free else {
             waiting.append((ticket, count))
@@ -17,7 +16,7 @@ package struct SemaphoreQueue: Sendable {
         return true
     }
 
-    /// Returns permits; the tickets to which they were passed on.
+    /// Returns permits, and the tickets to which they are passed on.
     package mutating func release(_ count: Int = 1) -> [UInt64] {
         free += count
         var granted: [UInt64] = []
@@ -29,7 +28,7 @@ package struct SemaphoreQueue: Sendable {
         return granted
     }
 
-    /// Removes a waiting ticket; false when it did not wait. `release(0)` then grants what it blocked.
+    /// Removes a waiting ticket; false if it was not waiting. `release(0)` then grants what it blocked.
     @discardableResult
     package mutating func leave(_ ticket: UInt64) -> Bool {
         guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return false }
@@ -44,18 +43,18 @@ package final class AsyncSemaphore: Sendable {
     /// All permits, granted or not.
     package let permits: Int
 
-    /// A semaphore of `permits` permits, at least 1.
+    /// At least 1 permit.
     package init(_ permits: Int) {
         precondition(permits > 0, "a semaphore needs a permit")
         self.permits = permits
         waiters = Waiters(SemaphoreQueue(permits: permits))
     }
 
-    /// How many permits are free.
+    /// Free permits.
     package var free: Int { waiters.withState { $0.free } }
 
-    /// Waits until `count` permits (1…`permits`) are free and takes them; false when the task was cancelled first. The
-    /// caller releases them.
+    /// Waits for `count` permits (1…`permits`) and takes them; false if the task was cancelled first. The caller must
+    /// release them.
     package func acquire(_ count: Int = 1) async -> Bool {
         precondition(count <= permits, "there are not so many permits")
         let isGranted = await waiters.wait(

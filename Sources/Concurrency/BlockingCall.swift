@@ -1,7 +1,7 @@
 /// Runs an asynchronous function and blocks the calling thread until it returns.
 ///
-/// For functions that block by contract, such as a store's, where the work is asynchronous. The caller must not
-/// be on the cooperative pool, of which it would take a thread. The task cannot outlive the call.
+/// For functions that must block, such as a store's, with asynchronous work. Must not be called on the cooperative
+/// pool, as it occupies a thread. The task cannot outlive the call.
 package func blockingCall<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value
 ) throws(Failure) -> Value {
@@ -17,10 +17,10 @@ package func blockingCall<Value: Sendable, Failure: Error>(
     return try result.wait { $0 }.get()
 }
 
-/// Runs an asynchronous function and blocks the calling thread until it returns. Meanwhile this thread answers what the
-/// function asks, so that `answer` need not be sendable and does not outlive the call.
+/// Runs an asynchronous function and blocks the calling thread until it returns. Meanwhile this thread answers the
+/// function's questions, so `answer` need not be sendable or outlive the call.
 ///
-/// As with `blockingCall`, the caller must not be on the cooperative pool.
+/// As `blockingCall`, must not be called on the cooperative pool.
 package func answeringCall<Value: Sendable, Failure: Error>(
     _ answer: () -> Bool,
     _ body: @escaping @Sendable (_ ask: @escaping @Sendable () async -> Bool) async throws(Failure) -> Value
@@ -48,7 +48,7 @@ package func answeringCall<Value: Sendable, Failure: Error>(
     }
 }
 
-/// What a running function reports to the thread that waits for it.
+/// A running function's message to the waiting thread.
 private enum CallEvent<Value: Sendable, Failure: Error>: Sendable {
     /// It waits for an answer.
     case question(CheckedContinuation<Bool, Never>)

@@ -14,7 +14,7 @@ package enum ExitStatus: Sendable, Equatable {
     }
 }
 
-/// Why a child could not be started: `errno` of the failed call.
+/// Why a child could not be started: the failed call's `errno`.
 package struct SpawnError: Error, Equatable {
     package let program: String
     package let code: Int32
@@ -22,21 +22,21 @@ package struct SpawnError: Error, Equatable {
 
 /// The owner of a child process. Releasing it kills and reaps the child.
 ///
-/// The corresponding C functions are `posix_spawn`, `kill` and `waitpid`.
+/// Wraps `posix_spawn`, `kill` and `waitpid`.
 package struct ChildProcess: ~Copyable, Sendable {
-    /// The process id, valid until `wait` returned.
+    /// Valid until `wait` has returned.
     package let processID: Int32
     private var ended: ExitStatus?
 
     /// Starts `program` (a path, or a name looked up in PATH) with exactly the given descriptors open.
     ///
     /// - Parameters:
-    ///   - arguments: the arguments after the program's name.
-    ///   - environment: `NAME=value` lines; nil inherits the parent's environment.
+    ///   - arguments: without the program's name.
+    ///   - environment: `NAME=value` lines; nil inherits the parent's.
     ///   - descriptors: `descriptors[n]` becomes the child's descriptor n; -1 gives `/dev/null`.
-    ///   - file: what is started instead of the file of that path; `program` stays the child's argument 0.
-    ///   - blocked: the signals that the child starts with blocked; none by default.
-    /// - Throws: `SpawnError` when the program cannot be started.
+    ///   - file: executed instead of the file at that path; `program` stays argument 0.
+    ///   - blocked: signals that the child starts with blocked; none by default.
+    /// - Throws: `SpawnError` if the program cannot be started.
     package init(
         _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2],
         file: String? = nil, blocked: [Int32] = []
@@ -44,8 +44,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // In two passes through numbers that are neither source nor target: a direct dup2 could overwrite a descriptor
-        // that is still a source.
+        // In two passes through numbers that are neither source nor target: a direct dup2 could overwrite a remaining
+        // source.
         let moved = Self.unusedNumbers(apartFrom: descriptors)
         for (source, number) in zip(descriptors, moved) where source >= 0 {
             posix_spawn_file_actions_adddup2(&actions, source, number)
@@ -59,7 +59,7 @@ package struct ChildProcess: ~Copyable, Sendable {
         }
         larder_spawn_close_from(&actions, Int32(descriptors.count))
 
-        // The child must not inherit signals that the parent blocks or ignores.
+        // The child must not inherit blocked or ignored signals.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A value that is accessed under a lock, with a condition on which threads wait. Waiting blocks the thread.
+/// A value under a lock, with a condition on which threads wait. Waiting blocks the thread.
 ///
 /// Protected by `mutex`, which is held during every access of `value`.
 package final class ConditionLock<Value>: @unchecked Sendable {
@@ -15,7 +15,7 @@ package final class ConditionLock<Value>: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // The time limit of a wait does not depend on the time of day.
+        // A wait's time limit must not depend on the time of day.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)

@@ -1,17 +1,17 @@
 import Glibc
 
-/// Descriptors that stay free for what cannot do without one.
+/// Keeps 16 file descriptors free for the runtime, probes and the database.
 ///
-/// libdispatch opens `/proc/self/task/N/stat` of its threads once a second while they have work, and traps when it
-/// cannot. Probes, metrics and connections to the database need one each, also while nothing else can be done.
+/// libdispatch opens `/proc/self/task/N/stat` of its threads once a second while they have work, and traps if it
+/// cannot. Probes, metrics and database connections need one each, even while nothing else can run.
 package enum DescriptorReserve {
-    /// How many stay free.
+    /// Descriptors kept free.
     package static let size = 16
 
-    /// EMFILE when fewer than `size` descriptors are left, or the error number of a system that has none; nil when
-    /// there are enough. One call of `open`, `close` and `getrlimit`.
+    /// EMFILE if fewer than `size` descriptors are left, or the error number of a system without any; nil if there are
+    /// enough. Costs one call of `open`, `close` and `getrlimit`.
     package static func shortage() -> Int32? {
-        // The kernel gives the lowest number that is free.
+        // The kernel returns the lowest free number.
         let lowest = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard lowest >= 0 else { return errno }
         close(lowest)

@@ -1,12 +1,12 @@
 import Glibc
 
-/// How the thread of an `EventLoop` waits for events when it has no job to run: `curl_multi_poll` with
-/// `curl_multi_wakeup`, `poll` with an eventfd, or a condition variable.
+/// How an `EventLoop`'s thread waits for events when it has no job: `curl_multi_poll` with `curl_multi_wakeup`, `poll`
+/// with an eventfd, or a condition variable.
 package protocol EventPoller: Sendable {
-    /// Waits for `wake` or for an event, and handles the event. Called on the loop's thread only; an
-    /// earlier `wake` ends it at once.
+    /// Waits for `wake` or an event, and handles the event. Called only on the loop's thread; an earlier `wake` ends it
+    /// immediately.
     ///
-    /// - Parameter mayWait: false while jobs wait: it handles what has happened and returns.
+    /// - Parameter mayWait: false while jobs wait: handles pending events and returns.
     func poll(mayWait: Bool)
     /// Ends one `poll`, from any thread.
     func wake()
@@ -15,8 +15,7 @@ package protocol EventPoller: Sendable {
 /// A serial executor on one named thread, for an actor that owns C handles or blocks.
 ///
 /// A task that mostly calls such an actor may prefer this executor, which saves two thread switches per call; it must
-/// end before the actor does. The thread keeps its executor alive until `stop()`, which the actor calls in its
-/// `deinit`.
+/// end before the actor. The thread keeps its executor alive until `stop()`, which the actor calls in its `deinit`.
 package final class EventLoop: SerialExecutor, TaskExecutor {
     private struct State: Sendable {
         var jobs: [UnownedJob] = []
@@ -24,21 +23,21 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         var thread: pthread_t?
     }
 
-    /// How many turns with jobs may follow each other without a look at events.
+    /// Consecutive turns with jobs before events are polled.
     private static let turnsBetweenPolls = 16
 
     private let name: String
     private let poller: any EventPoller
     private let state = Locked(State())
 
-    /// Starts the thread. The kernel keeps 15 bytes of `name`. Without a poller the thread runs jobs only.
+    /// Starts the thread. The kernel keeps 15 bytes of `name`. Without a poller the thread only runs jobs.
     package init(name: String, poller: any EventPoller = ConditionPoller()) {
         self.name = name
         self.poller = poller
         startThread(name) { self.run() }
     }
 
-    /// Ends the thread once its queue is empty. Jobs that are enqueued later never run.
+    /// Ends the thread once its queue is empty. Later jobs never run.
     package func stop() {
         state.withLock { $0.isStopped = true }
         poller.wake()
@@ -47,7 +46,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // The caller does not retain this executor: once the lock is free, the thread may run the job, which may end
-        // the task, its actor and with that this executor.
+        // the task, its actor and so this executor.
         state.withLock {
             $0.jobs.append(job)
             poller.wake()
@@ -78,14 +77,14 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
                 job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             }
             if jobs.isEmpty, isStopped { return }
-            // A flood of jobs must not keep events waiting; a poll after each one would cost more than a short job.
+            // Many jobs must not starve events, but polling after each would cost more than a short job.
             busyTurns = jobs.isEmpty ? 0 : busyTurns + 1
             if busyTurns % Self.turnsBetweenPolls == 0 { poller.poll(mayWait: jobs.isEmpty) }
         }
     }
 }
 
-/// Waits on a condition variable: the poller of a loop that has no events of its own.
+/// Waits on a condition variable, for a loop without events.
 package final class ConditionPoller: EventPoller {
     private let isWoken = ConditionLock(false)
 

@@ -1,4 +1,4 @@
-/// Runs `body`, then `end`, and returns the result of `body`. After an error of `body` an error of `end` is ignored.
+/// Runs `body`, then `end`, and returns the result of `body`. After an error of `body`, an error of `end` is ignored.
 package func finally<Value>(
     _ end: () async throws -> Void, _ body: () async throws -> Value
 ) async throws -> Value {

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A value that is accessed only while its lock is held.
+/// A value accessed only under its lock.
 ///
-/// A pthread mutex, not `Synchronization.Mutex`: ThreadSanitizer cannot see the futex hand-over of the latter and
-/// reports false races.
+/// Uses a pthread mutex: ThreadSanitizer does not see the futex hand-over of `Synchronization.Mutex` and reports false
+/// races.
 ///
 /// Protected by `mutex`, which is held during every access of `value`.
 package final class Locked<Value>: @unchecked Sendable {
@@ -21,7 +21,7 @@ package final class Locked<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with the lock held. `body` must not block or call foreign closures.
+    /// Runs `body` under the lock. `body` must not block or call foreign closures.
     package func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,4 +1,4 @@
-/// The tasks that run now, each under a name by which it can be cancelled.
+/// Running tasks, which can be cancelled by name.
 package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
     private struct Entry {
         let stop = AsyncEvent()
@@ -16,10 +16,9 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
 
     package var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
-    /// Runs `body` in a child task under a name that no other running task has. Cancelling the name cancels the child
-    /// task and not its caller.
+    /// Runs `body` in a child task under a unique name. Cancelling the name cancels the child task, not its caller.
     ///
-    /// - Returns: what `body` returned, and whether the task was cancelled by its name.
+    /// - Returns: the result of `body`, and whether the task was cancelled by name.
     package func run<Value: Sendable>(
         _ name: Name, _ body: @escaping @Sendable () async -> Value
     ) async -> (value: Value, wasCancelled: Bool) {
@@ -41,7 +40,7 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
         return (value, last?.wasCancelled ?? false)
     }
 
-    /// Cancels the tasks with these names that run. Their cancellation handlers may call this, too.
+    /// Cancels the running tasks with these names. Their cancellation handlers may call this too.
     package func cancel(_ names: some Sequence<Name>) {
         for name in names {
             let stop = entries.withLock { entries in

@@ -2,8 +2,8 @@
 ///
 /// A key's callers change roles as follows:
 /// - none → running: a caller runs its work.
-/// - running → none: the work ends; its value goes to the caller and to all waiters.
-/// - running → running: the caller was cancelled, or its value is not for others; the first waiter runs its own work.
+/// - running → none: the work ends; its value goes to the caller and all waiters.
+/// - running → running: the caller was cancelled, or its value is not shared; the first waiter runs its own work.
 ///
 /// A cancelled waiter stops waiting. The work is cancelled with the caller that runs it.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -17,13 +17,13 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     package init() {}
 
-    /// Callers that wait for another caller's work.
+    /// Callers waiting for another caller's work.
     package var waiterCount: Int { waiters.withState { $0.values.reduce(0) { $0 + $1.count } } }
 
-    /// Returns the value of `work`, or of the same work of another caller.
+    /// Returns the value of `work`, or of another caller's equal work.
     ///
-    /// - Parameter isShared: whether a value is for the waiters as well; every value by default.
-    /// - Returns: nil when the task was cancelled before it ran `work` or received a value.
+    /// - Parameter isShared: whether a value is also for the waiters; every value by default.
+    /// - Returns: nil if the task was cancelled before it ran `work` or received a value.
     package func run(
         _ key: Key, sharing isShared: (Value) -> Bool = { _ in true }, _ work: () async -> Value
     ) async -> Value? {

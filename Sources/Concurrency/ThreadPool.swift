@@ -1,8 +1,8 @@
-/// A fixed number of threads for calls that block: name look-ups, fsync, waiting for a child process.
+/// A fixed number of threads for blocking calls: name lookups, fsync, waiting for a child process.
 ///
-/// The queue has no limit of its own: each caller bounds how many calls it submits.
+/// The queue is unbounded: each caller limits the calls that it submits.
 package final class ThreadPool: Sendable {
-    /// A call; it returns what the thread does after it has released everything that the call held.
+    /// A call; returns what the thread does after releasing everything that the call held.
     private typealias Work = @Sendable () -> @Sendable () -> Void
 
     private struct State: Sendable {
@@ -17,7 +17,7 @@ package final class ThreadPool: Sendable {
             defer {
                 waiting[head] = nil
                 head += 1
-                // In portions, so that taking the next call costs O(1) also in a pool that is never idle.
+                // In portions, so that taking the next call costs O(1) even if the pool is never idle.
                 if head == waiting.count || head >= 256 {
                     waiting.removeFirst(head)
                     head = 0
@@ -32,13 +32,12 @@ package final class ThreadPool: Sendable {
         case end
     }
 
-    /// The state that the threads hold: the pool itself can be released, which ends them.
+    /// The threads hold only this state: the pool can be released, which ends them.
     private let state = ConditionLock(State())
 
     /// Starts `threads` threads called `name`.
     ///
-    /// - Parameter blocksBrokenPipes: whether a write to a closed pipe fails with EPIPE, in place of ending the
-    ///   process.
+    /// - Parameter blocksBrokenPipes: whether a write to a closed pipe fails with EPIPE instead of ending the process.
     package init(name: String, threads: Int, blocksBrokenPipes: Bool = false) {
         precondition(threads > 0, "a pool needs a thread")
         let state = state
@@ -59,7 +58,7 @@ package final class ThreadPool: Sendable {
         return work()
     }
 
-    /// Runs `body` on one of the threads and does not wait for it.
+    /// Runs `body` on one of the threads without waiting.
     package func submit(_ body: @escaping @Sendable () -> Void) {
         state.change {
             $0.append {
@@ -71,8 +70,8 @@ package final class ThreadPool: Sendable {
 
     /// Runs `body` on one of the threads and suspends the calling task until it returns.
     ///
-    /// Cancellation does not interrupt `body`: a call that blocks needs a time limit of its own. The pool has released
-    /// everything that `body` captured, a temporary file for example, when the caller continues.
+    /// Cancellation does not interrupt `body`: a blocking call needs its own time limit. When the caller continues, the
+    /// pool has released everything captured by `body`, such as a temporary file.
     package func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -90,8 +89,8 @@ package final class ThreadPool: Sendable {
 }
 
 extension ThreadPool {
-    /// Like `run`, but gives the call up after `time`, its wait for a thread included, or when the task is cancelled.
-    /// The thread is occupied until `body` returns; a call that has not begun never does.
+    /// As `run`, but gives up the call after `time`, including its wait for a thread, or when the task is cancelled.
+    /// The thread is occupied until `body` returns; a call that has not begun never runs.
     package func run<Value: Sendable, Failure: Error>(
         within time: Duration, late: Failure, cancelled: Failure,
         _ body: @escaping @Sendable () throws(Failure) -> Value
@@ -114,7 +113,7 @@ extension ThreadPool {
     }
 }
 
-/// A call of which the first end counts.
+/// A call that only ends once.
 private final class LimitedCall<Value: Sendable, Failure: Error>: Sendable {
     private enum State: Sendable {
         case running
@@ -157,21 +156,20 @@ extension ThreadPool: TaskExecutor {
     }
 }
 
-/// A serial executor on the threads of a pool, for actors that block and are too many for a thread each.
+/// A serial executor on a pool's threads, for blocking actors that are too many for a thread each.
 ///
-/// Runs one job at a time, on any of the threads, in the order in which they came. A job waits while all threads are
-/// in use.
+/// Runs one job at a time, in order, on any of the threads. A job waits while all threads are busy.
 package final class PooledExecutor: SerialExecutor {
     private struct State: Sendable {
         var jobs: [UnownedJob] = []
-        /// Whether the pool has been given the first job.
+        /// Whether the first job was submitted to the pool.
         var isRunning = false
     }
 
     private let pool: ThreadPool
     private let state = Locked(State())
 
-    /// Keeps the pool.
+    /// Keeps the pool alive.
     package init(_ pool: ThreadPool) { self.pool = pool }
 
     package func enqueue(_ job: consuming ExecutorJob) {
@@ -184,7 +182,7 @@ package final class PooledExecutor: SerialExecutor {
         if isFirst { pool.submit { self.runNext() } }
     }
 
-    /// Runs one job; the next one waits behind the jobs of other executors.
+    /// Runs one job; the next one queues behind other executors' jobs.
     private func runNext() {
         let job = state.withLock { $0.jobs.removeFirst() }
         job.runSynchronously(on: asUnownedSerialExecutor())

@@ -1,7 +1,7 @@
 private import CLinux
 import Glibc
 
-/// Blocks SIGPIPE on the calling thread: a write to a closed pipe or connection then fails with EPIPE and does not end
+/// Blocks SIGPIPE on the calling thread: a write to a closed pipe or connection then fails with EPIPE instead of ending
 /// the process.
 package func blockBrokenPipes() {
     var set = sigset_t()
@@ -11,7 +11,7 @@ package func blockBrokenPipes() {
 }
 
 /// Starts a detached thread with a stack of 8 MiB, which C libraries expect; the kernel keeps 15 bytes of `name`. Ends
-/// the process when the system refuses the thread.
+/// the process if the system refuses the thread.
 ///
 /// Detached, because ThreadSanitizer reports a thread that is never joined as a leak.
 func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
@@ -41,12 +41,12 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
     guard code == 0 else { Shortage.exit("cannot start the thread '\(name)'", "pthread_create", errno: code) }
 }
 
-/// The end of a process to which the system refuses a thread or a descriptor that it cannot work without.
+/// Ends a process to which the system refuses an indispensable thread or descriptor.
 package enum Shortage {
     /// Writes `larder: WHAT: CAUSE (CALL, errno N)` to standard error and exits with code 1.
     ///
-    /// The machine is at fault, not the program, so this is no trap. No caller could continue: an executor without its
-    /// thread runs no job. Exit handlers do not run, as other threads may hold what they need.
+    /// Not a trap, because the machine is at fault. No caller could continue: an executor without its thread runs no
+    /// job. Exit handlers do not run, as other threads may hold what they need.
     package static func exit(_ what: String, _ call: String, errno code: Int32) -> Never {
         let line = "larder: \(what): \(String(cString: strerror(code))) (\(call), errno \(code))\n"
         _ = Array(line.utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

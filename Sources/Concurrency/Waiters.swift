@@ -1,7 +1,7 @@
-/// Suspended tasks, each under a ticket, with the state that decides when each of them continues.
+/// Suspended tasks by ticket, with the state that decides when each continues.
 ///
-/// `AsyncEvent`, `AsyncSemaphore` and `SingleFlight` are this shell around a pure state: every method changes the state
-/// under the lock and resumes tasks after it.
+/// `AsyncEvent`, `AsyncSemaphore` and `SingleFlight` wrap a pure state with this: every method changes the state under
+/// the lock and then resumes tasks.
 package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
     /// Identifies a waiting task; later tickets are greater.
     package typealias Ticket = UInt64
@@ -31,8 +31,8 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
 
     /// Returns the answer of `enter`, or suspends the calling task until `resume` has an answer for its ticket.
     ///
-    /// A task that is cancelled earlier gets `cancelled`; `leave` then removes its ticket from the state. `entered`
-    /// runs after `enter`, without the lock: what it starts finds the ticket in the state.
+    /// A task cancelled earlier gets `cancelled`; `leave` then removes its ticket from the state. `entered` runs after
+    /// `enter`, outside the lock: whatever it starts finds the ticket in the state.
     package func wait(
         cancelled: Answer, enter: (inout State, Ticket) -> Answer?,
         leave: @escaping @Sendable (inout State, Ticket) -> Void, entered: () -> Void = {}
@@ -44,7 +44,7 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Answer? = contents.withLock { contents in
-                    // The handler below may have run already: then it found no continuation to resume.
+                    // The handler below may already have run, without a continuation to resume.
                     if Task.isCancelled { return cancelled }
                     if let answer = enter(&contents.state, ticket) { return answer }
                     contents.suspended[ticket] = continuation

@@ -1,21 +1,20 @@
 internal import Concurrency
 private import Glibc
 
-/// Runs the server's programs in the directory of a cluster, as the server's user.
+/// Runs the server's programs in a cluster's directory, as the server's user.
 ///
-/// Root writes no files in that directory itself: its owner could redirect them by a symbolic link.
+/// Root itself writes no files there: the directory's owner could redirect them by a symbolic link.
 struct ClusterCommands: Sendable {
-    /// How a command ended.
     struct Outcome: Sendable {
-        /// Nil when it was killed at its time limit.
+        /// Nil if killed at its time limit.
         var status: ExitStatus?
-        /// The last lines of its output, at most five, without empty ones.
+        /// The last non-empty lines of output, at most five.
         var lines: [String]
 
-        /// The exit code; nil when it was killed.
+        /// Nil if killed.
         var code: Int32? { if case .exited(let code) = status { code } else { nil } }
         var succeeded: Bool { code == 0 }
-        /// True when the server's user could not enter the directory.
+        /// True if the server's user could not enter the directory.
         var couldNotEnter: Bool { code == ClusterCommands.cannotEnterCode }
     }
 
@@ -23,15 +22,14 @@ struct ClusterCommands: Sendable {
 
     let directory: String
     let account: ServerAccount
-    /// True when the caller is root: the command then changes to `account`.
+    /// True if the caller is root: the command then changes to `account`.
     let isRoot: Bool
 
     /// Runs a program with arguments and waits for it.
     ///
-    /// Its input is empty. Its output goes to an unlinked file and not to a pipe, which a server started by it would
-    /// keep open.
+    /// Input is empty. Output goes to an unlinked file: a server started by the program would keep a pipe open.
     func run(_ command: [String], limit: Duration) throws(ClusterError) -> Outcome {
-        // pg_ctl puts paths into a shell command: relative ones have no characters that a shell interprets.
+        // pg_ctl puts paths into a shell command: relative ones have no special characters.
         let inside =
             ["-c", "umask 077; cd -- \"$1\" || exit \(Self.cannotEnterCode); shift; exec \"$@\"", "sh", directory]
             + command
@@ -55,13 +53,13 @@ struct ClusterCommands: Sendable {
         }
     }
 
-    /// Runs a shell script whose `$1`, `$2`, … are `arguments`.
+    /// Runs a shell script with `$1`, `$2`, … from `arguments`.
     func script(_ text: String, _ arguments: [String] = [], limit: Duration) throws(ClusterError) -> Outcome {
         try run(["/bin/sh", "-c", text, "sh"] + arguments, limit: limit)
     }
 }
 
-/// An unlinked file for the output of a child.
+/// An unlinked file for a child's output.
 private struct CapturedOutput: ~Copyable {
     let descriptor: Int32
 

@@ -1,6 +1,6 @@
 private import Glibc
 
-/// Creates and checks the directories of a cluster. Never changes permissions of existing directories.
+/// Creates and checks a cluster's directories. Never changes permissions of existing directories.
 enum ClusterDirectories {
     /// Creates `path` and its missing parents; as root with mode 0755, whatever the umask.
     static func makePassable(_ path: String, isRoot: Bool) throws(ClusterError) {
@@ -28,7 +28,7 @@ enum ClusterDirectories {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .file(path: path, call: "fstat", code: errno) }
-        // A command killed between these two calls leaves a directory of root.
+        // A command killed between these two calls leaves a directory owned by root.
         if isRoot && status.st_uid == 0 {
             guard fchown(descriptor, account.userID, account.groupID) == 0, fstat(descriptor, &status) == 0 else {
                 throw .file(path: path, call: "fchown", code: errno)
@@ -39,7 +39,7 @@ enum ClusterDirectories {
         }
     }
 
-    /// True when only `account` and root can enter the directory.
+    /// True if only `account` and root can enter the directory.
     static func isPrivate(_ path: String, of account: ServerAccount) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && isPrivate(status, of: account)
@@ -49,16 +49,16 @@ enum ClusterDirectories {
         status.st_mode & S_IFMT == S_IFDIR && status.st_uid == account.userID && status.st_mode & 0o077 == 0
     }
 
-    /// The owner of `path`, without following links; nil when it does not exist or is not visible.
+    /// The owner of `path`, without following links; nil if it does not exist or is not visible.
     static func owner(of path: String) -> UInt32? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_uid : nil
     }
 
-    /// True when `path` exists, without following links.
+    /// Without following links.
     static func exists(_ path: String) -> Bool { owner(of: path) != nil }
 
-    /// `path` as an absolute path, with symbolic links resolved in the part that exists.
+    /// An absolute path, with symbolic links resolved in the existing part.
     static func canonical(_ path: String) -> String {
         var absolute = path
         if !path.utf8.starts(with: "/".utf8), let current = getcwd(nil, 0) {
@@ -79,7 +79,7 @@ enum ClusterDirectories {
         }
     }
 
-    /// True when `path` is a directory, following links.
+    /// Follows links.
     static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -3,16 +3,16 @@ internal import JobQueue
 
 /// Why the embedded cluster could not be created, started, queried or stopped.
 package enum ClusterError: Error, Sendable, Equatable {
-    /// The step in which a command of the server failed.
+    /// The step in which a server command failed.
     package enum Step: String, Sendable {
         case create, configure, start, stop, upgrade
     }
 
-    /// No usable server binaries in the directories `searched`; `package` is the Debian package that has them.
+    /// No usable server binaries in the directories `searched`; the Debian package `package` has them.
     case serverMissing(package: String, searched: [String])
     /// There is no cluster in `path`.
     case notCreated(path: String)
-    /// The account that runs the server for root is missing; `package` is the Debian package that creates it.
+    /// The account that runs root's server is missing; the Debian package `package` creates it.
     case accountMissing(name: String, package: String)
     /// The user has no entry in the password database, which Postgres needs, and `libnss-wrapper` is not installed.
     case userUnknown(userID: UInt32)
@@ -20,22 +20,21 @@ package enum ClusterError: Error, Sendable, Equatable {
     case cannotEnter(user: String, path: String)
     /// The cluster belongs to another user; only that user and root may use it.
     case foreignCluster(path: String, owner: UInt32)
-    /// The directory does not have mode 0700 and the owner `expected`.
+    /// The directory lacks mode 0700 or the owner `expected`.
     case unsafeDirectory(path: String, expected: UInt32)
     /// A system call failed on `path`; `code` is `errno`.
     case file(path: String, call: String, code: Int32)
-    /// Another command holds the lock of the cluster for longer than the time limit.
+    /// Another command has held the cluster's lock for longer than the time limit.
     case busy(path: String)
-    /// A command of the server failed; `lines` are the last ones of its output and the server's log.
+    /// A server command failed; `lines` are the last of its output and the server's log.
     case commandFailed(Step, lines: [String])
     /// A step exceeded its time limit and was killed.
     case tooSlow(Step, seconds: Int)
-    /// The server refused a login or a statement; `sqlState` is empty when it gave none.
+    /// The server refused a login or statement; `sqlState` is empty if it gave none.
     case refused(sqlState: String, message: String)
 }
 
 extension ClusterError: CustomStringConvertible {
-    /// One line.
     package var description: String {
         switch self {
         case .serverMissing(let package, let searched):
@@ -68,6 +67,6 @@ extension ClusterError: CustomStringConvertible {
 }
 
 extension ClusterError {
-    /// The same for a statement or a login.
+    /// The same for a statement or login.
     init(_ error: QueueError) { self = .refused(sqlState: error.sqlState ?? "", message: error.message) }
 }

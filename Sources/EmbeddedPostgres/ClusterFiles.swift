@@ -1,11 +1,11 @@
 private import ImageModel
 
-/// The files that Larder writes into a data directory at each start of its server.
+/// The files that Larder writes to a data directory at each server start.
 enum ClusterFiles {
-    /// The role that owns everything, and the name of the database.
+    /// The role that owns everything, and the database's name.
     static let role = "larder"
 
-    /// `larder.conf`, which `postgresql.conf` includes. `disposable`: for tests, without durability.
+    /// `larder.conf`, included by `postgresql.conf`. `disposable`: for tests, without durability.
     static func settings(socketDirectory: String, disposable: Bool) -> String {
         """
         # Written by larder at each start of this server.
@@ -35,7 +35,7 @@ enum ClusterFiles {
         """
     }
 
-    /// `pg_hba.conf`: the socket only, for the users in the map. Tests may log in as any role.
+    /// `pg_hba.conf`: only the socket, for the mapped users. Tests may log in as any role.
     static func hostAccess(disposable: Bool) -> String {
         """
         # Written by larder at each start of this server.
@@ -44,8 +44,8 @@ enum ClusterFiles {
         """
     }
 
-    /// `pg_ident.conf`: the server's user and root are the role `larder`. All others are refused, even if the
-    /// permissions of the directory were opened.
+    /// `pg_ident.conf`: maps the server's user and root to the role `larder`. All others are refused, even if the
+    /// directory's permissions were opened.
     static func userMap(account: ServerAccount) -> String {
         let name = account.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
         return """
@@ -59,10 +59,10 @@ enum ClusterFiles {
     private static let fixedParameters =
         "hostaddr=&options=&sslmode=disable&gssencmode=disable&channel_binding=disable&requirepeer=&target_session_attrs=any"
 
-    /// The URL of a database over the socket in `socketDirectory`.
+    /// A database's URL over the socket in `socketDirectory`.
     ///
-    /// Every parameter is given, because libpq takes missing ones from the environment (PGHOSTADDR, PGPORT, PGUSER,
-    /// PGOPTIONS, PGSSLMODE) and from the file of PGSERVICE. libpq refuses an undefined PGSERVICE whatever the URL is.
+    /// Sets every parameter, because libpq takes missing ones from the environment (PGHOSTADDR, PGPORT, PGUSER,
+    /// PGOPTIONS, PGSSLMODE) and from PGSERVICE's file. libpq refuses an undefined PGSERVICE whatever the URL is.
     static func url(database name: String, socketDirectory: String) -> String {
         let host = socketDirectory.utf8.map { byte in
             switch byte {

@@ -1,6 +1,6 @@
 private import ImageModel
 
-/// The directories of a cluster and its socket, computed without access to the file system.
+/// The directories of a cluster and its socket, computed without file access.
 struct ClusterPaths: Sendable, Equatable {
     /// The facts that determine the directories.
     struct Circumstances: Sendable {
@@ -8,23 +8,22 @@ struct ClusterPaths: Sendable, Equatable {
         var home: String
         /// The account that runs the server.
         var account: ServerAccount
-        /// True when the caller is root and `account` is Debian's: only then can the cluster be outside of the home.
+        /// True if the caller is root and `account` is Debian's: only then can the cluster be outside the home.
         var rootServes: Bool
-        /// The directory for clusters outside of their home, and for sockets of homes with an unsuitable path.
+        /// The directory for clusters outside their home, and for sockets of homes with an unsuitable path.
         var clusters: String
-        /// True when a cluster exists in the home.
+        /// True if a cluster exists in the home.
         var existsInHome = false
-        /// True when a cluster for this home exists under `clusters`.
+        /// True if a cluster for this home exists under `clusters`.
         var existsElsewhere = false
-        /// True when the account can enter the home. Used only while no cluster exists.
+        /// True if the account can enter the home. Used only while no cluster exists.
         var canEnterHome = true
     }
 
-    /// The directory of the data directory, the lock and, if its path is suitable, the socket.
+    /// Contains the data directory, the lock and, if its path is suitable, the socket.
     let directory: String
-    /// The directory of the socket.
     let socketDirectory: String
-    /// Why `directory` is not in the home; nil when it is.
+    /// Why `directory` is not in the home; nil if it is.
     let moved: String?
 
     /// An existing cluster keeps its directory; otherwise a new empty one would replace it.
@@ -42,19 +41,18 @@ struct ClusterPaths: Sendable, Equatable {
         } else if given.rootServes {
             socketDirectory = elsewhere
         } else {
-            // The user's runtime directory is deleted at log-out, and the server keeps running.
+            // The user's runtime directory is deleted at log-out, but the server keeps running.
             socketDirectory = "/tmp/larder-\(given.account.userID)-\(Self.hash(of: given.home))"
         }
     }
 
-    /// The data directory of Postgres.
     var data: String { directory + "/data" }
 
     /// The directory of a cluster in its home.
     static func inHome(_ home: String) -> String { home == "/" ? "/postgres" : home + "/postgres" }
 
-    /// True when a socket in `directory` can be bound, and be named in the server's settings and in a URL: `sun_path`
-    /// has 107 bytes, and the settings and libpq's `host` are split at commas.
+    /// True if a socket in `directory` can be bound, and named in the server's settings and a URL: `sun_path` has 107
+    /// bytes, and the settings and libpq's `host` are split at commas.
     static func isSuitableForSocket(_ directory: String) -> Bool {
         directory.utf8.count + "/.s.PGSQL.5432".utf8.count <= 107
             && directory.utf8.allSatisfy { byte in
@@ -67,7 +65,7 @@ struct ClusterPaths: Sendable, Equatable {
             }
     }
 
-    /// The 64-bit FNV-1a hash of the bytes, in 16 hexadecimal digits.
+    /// 64-bit FNV-1a, in 16 hexadecimal digits.
     static func hash(of home: String) -> String {
         home.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
             .hexadecimal(digits: 16)

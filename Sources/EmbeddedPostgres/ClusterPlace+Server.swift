@@ -8,7 +8,7 @@ extension ClusterPlace {
     private static let stopSeconds = 60
     private static let createSeconds = 120
 
-    /// A session with the server, which is created and started if necessary.
+    /// A session with the server, created and started if necessary.
     func sessionAfterStart() throws(ClusterError) -> AdminSession {
         let deadline = ContinuousClock.now + .seconds(Self.startSeconds)
         var lastAttempt: ContinuousClock.Instant?
@@ -16,11 +16,11 @@ extension ClusterPlace {
             switch connect() {
             case .session(let session): return session
             case .refused(let error): throw ClusterError(error)
-            // Stopping, or starting on behalf of a command that was killed.
+            // Stopping, or being started by a command that was killed.
             case .unready: usleep(20_000)
             case .absent:
-                // With a process id on disk the server may still be starting, also on behalf of a command that was
-                // killed, or the children of a crashed one may still be ending; no new server starts before.
+                // With a process id on disk the server may still be starting, possibly by a killed command, or a
+                // crashed server's children may still be ending; no new server starts before.
                 let hadPostmaster = postmaster != nil
                 if let failure = try startServer() {
                     let wait: Duration = hadPostmaster || postmaster != nil ? .seconds(10) : .zero
@@ -52,7 +52,7 @@ extension ClusterPlace {
         return .commandFailed(.start, lines: reasons(outcome.lines))
     }
 
-    /// Stops the server if it runs.
+    /// Stops the server if it is running.
     func stopServer() throws(ClusterError) {
         try removeReusedProcessID()
         guard ClusterDirectories.exists(paths.data + "/postmaster.pid") else { return }
@@ -61,14 +61,14 @@ extension ClusterPlace {
             [control, "stop", "-D", "data", "-m", "fast", "-w", "-s", "-t", "\(Self.stopSeconds)"],
             limit: .seconds(Self.stopSeconds + 10))
         if outcome.succeeded { return }
-        // 3: no server is running; the file is of one that crashed.
+        // 3: no server is running; the file is a crashed server's.
         let status = try commands.run([control, "status", "-D", "data"], limit: .seconds(30))
         if status.code == 3 { return }
         if outcome.status == nil { throw .tooSlow(.stop, seconds: Self.stopSeconds) }
         throw .commandFailed(.stop, lines: outcome.lines)
     }
 
-    /// Writes the password database of an account that the system's does not list.
+    /// Writes the password database for an account missing in the system's.
     private func writeNames() throws(ClusterError) {
         guard !account.isListed else { return }
         guard NameService.library != nil else { throw .userUnknown(userID: account.userID) }
@@ -78,8 +78,8 @@ extension ClusterPlace {
         try check(outcome, .configure, seconds: 30)
     }
 
-    /// Removes the process id that a crashed server left when it now belongs to another program or to a process that
-    /// was not reaped: Postgres would not start, and `pg_ctl stop` would signal the other program.
+    /// Removes a crashed server's process id if it now belongs to another program or an unreaped process: Postgres
+    /// would not start, and `pg_ctl stop` would signal the other program.
     ///
     /// A server works in its data directory. The script runs as the server's user, who may read its processes'
     /// directories.
@@ -105,9 +105,9 @@ extension ClusterPlace {
         try check(placed, .create, seconds: 30)
     }
 
-    /// Creates a data directory in `directory`, and returns its name there.
+    /// Creates a data directory in `directory` and returns its name there.
     func initialize(with binaries: ServerBinaries, checksums: Bool) throws(ClusterError) -> String {
-        // A new name: the initdb of a killed command may still be writing into an older one.
+        // A new name: a killed command's initdb may still be writing to an older one.
         let fresh = "new.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
         // Version 18 made checksums the default and added the option against them.
         let pages = checksums ? "--data-checksums" : binaries.major >= 18 ? "--no-data-checksums" : ""
@@ -122,7 +122,7 @@ extension ClusterPlace {
         return fresh
     }
 
-    /// At each start, because the directory of the socket and Larder's defaults may have changed.
+    /// At each start, because the socket's directory and Larder's defaults may have changed.
     func writeFiles(into data: String = "data") throws(ClusterError) {
         let disposable = configuration.disposable
         let outcome = try commands.script(
@@ -158,22 +158,22 @@ extension ClusterPlace {
         return lines.isEmpty ? fallback : Array(lines.suffix(5))
     }
 
-    /// The programs of the data directory's version, or the newest ones when there is none.
+    /// The programs of the data directory's version, or the newest without one.
     func findBinaries() throws(ClusterError) -> ServerBinaries { try findBinaries(major: dataVersion()) }
 
-    /// The programs of a version; nil finds the newest.
+    /// A version's programs; nil finds the newest.
     func findBinaries(major: Int?) throws(ClusterError) -> ServerBinaries {
         try ServerBinaries.find(
             major: major, packaged: configuration.packaged, searchPath: configuration.searchPath
         ) { directory in
-            // As the server's user: programs of a search path may belong to any user.
+            // As the server's user: programs in a search path may belong to any user.
             (try? commands.run(["\(directory)/postgres", "-V"], limit: .seconds(30)))?.lines.last
         }
     }
 }
 
-/// The password database of a server whose user has no entry in the system's, as in a container that runs under any
-/// user id. Postgres refuses to run without an entry.
+/// The password database for a server whose user has no entry in the system's, as in a container with an arbitrary user
+/// id. Postgres refuses to run without an entry.
 ///
 /// The library `nss_wrapper` replaces the lookups by two files in the cluster's directory.
 struct NameService: Sendable {
@@ -182,15 +182,14 @@ struct NameService: Sendable {
     ]
 
     let account: ServerAccount
-    /// The absolute path of the cluster's directory.
     let directory: String
 
-    /// The path of the library; nil when it is not installed.
+    /// The library's path; nil if it is not installed.
     static var library: String? {
         directories.map { "\($0)/libnss_wrapper.so" }.first { access($0, R_OK) == 0 }
     }
 
-    /// The lines of a command's environment; none for an account that is listed.
+    /// Environment lines for a command; none for a listed account.
     var environment: [String] {
         guard !account.isListed, let library = Self.library else { return [] }
         return [
@@ -198,7 +197,7 @@ struct NameService: Sendable {
         ]
     }
 
-    /// The file `passwd`. Root may connect, too.
+    /// The file `passwd`. Root may connect too.
     var passwords: String {
         "\(account.name):x:\(account.userID):\(account.groupID)::/:/bin/false\nroot:x:0:0::/:/bin/false\n"
     }

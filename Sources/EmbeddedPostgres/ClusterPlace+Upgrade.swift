@@ -1,8 +1,8 @@
 private import Glibc
 
-/// Moving the data directory to a newer major version of Postgres, by `pg_upgrade`; the caller holds the lock.
+/// Moves the data directory to a newer major version of Postgres by `pg_upgrade`; the caller holds the lock.
 ///
-/// The data directory is copied, and the copy gets its final name only when it is complete:
+/// The data directory is copied, and the copy gets its final name only when complete:
 ///
 ///     data (old)                     an upgrade that is interrupted here has changed nothing
 ///     data (old), data.upgraded      the copy is complete
@@ -19,7 +19,7 @@ extension ClusterPlace {
 
     /// Upgrades the data directory to the newest installed major version, and leaves the server stopped.
     ///
-    /// - Returns: nil when the data directory has that version already.
+    /// - Returns: nil if the data directory already has that version.
     func upgradeData() throws(ClusterError) -> ClusterUpgrade? {
         try finishUpgrade()
         guard let old = dataVersion() else { throw .notCreated(path: paths.directory) }
@@ -50,7 +50,7 @@ extension ClusterPlace {
         return ClusterUpgrade(from: old, to: target.major, oldData: kept)
     }
 
-    /// Puts a complete copy of an interrupted upgrade into use.
+    /// Puts an interrupted upgrade's complete copy into use.
     func finishUpgrade() throws(ClusterError) {
         guard ClusterDirectories.exists(upgraded) else { return }
         let finished = try commands.script(
@@ -61,7 +61,7 @@ extension ClusterPlace {
         try check(finished, .upgrade, seconds: 60)
     }
 
-    /// Whether the pages of the data directory have checksums: `pg_upgrade` converts only between equal settings.
+    /// Whether the data directory has page checksums: `pg_upgrade` converts only between equal settings.
     private func hasChecksums(_ binaries: ServerBinaries) throws(ClusterError) -> Bool {
         let outcome = try commands.script(
             "\"$1\"/pg_controldata data | grep -q '^Data page checksum version: *0$'", [binaries.directory],
@@ -72,11 +72,9 @@ extension ClusterPlace {
 
 /// A finished upgrade of an embedded cluster to another major version of Postgres.
 package struct ClusterUpgrade: Sendable, Equatable {
-    /// The major version before.
     package let from: Int
-    /// The major version now.
     package let to: Int
-    /// The data directory of the version before. Larder does not use it any more and does not delete it.
+    /// The old version's data directory, which Larder neither uses nor deletes.
     package let oldData: String
 
     package init(from: Int, to: Int, oldData: String) {

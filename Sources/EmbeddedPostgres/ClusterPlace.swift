@@ -1,12 +1,11 @@
 private import Glibc
 internal import JobQueue
 
-/// A cluster whose directories are known. All functions block and run on a `ThreadPool`.
+/// A located cluster. All functions block and run on a `ThreadPool`.
 struct ClusterPlace: Sendable {
     let home: String
     let paths: ClusterPaths
     let account: ServerAccount
-    /// True when the caller is root.
     let isRoot: Bool
     let configuration: EmbeddedCluster.Configuration
 
@@ -15,14 +14,14 @@ struct ClusterPlace: Sendable {
 
     var commands: ClusterCommands { ClusterCommands(directory: paths.directory, account: account, isRoot: isRoot) }
 
-    /// Longer than creating and starting together, so that a waiting command sees the result of the other one.
+    /// Longer than creating and starting together, so that a waiting command sees the other one's result.
     private static let maxWait = Duration.seconds(300)
 
     private func url(database: String) -> String {
         ClusterFiles.url(database: database, socketDirectory: paths.socketDirectory)
     }
 
-    /// The major version of the data directory; nil when there is none.
+    /// The data directory's major version; nil if there is none.
     func dataVersion() -> Int? {
         TextFile.firstLine(paths.data + "/PG_VERSION").flatMap(ServerBinaries.majorVersion)
     }
@@ -38,14 +37,14 @@ struct ClusterPlace: Sendable {
         }
     }
 
-    /// Starts the server if it ended without being stopped: its process id is left, and nothing answers.
+    /// Starts the server if it ended without being stopped: it left a process id but does not answer.
     ///
     /// - Returns: whether it was started.
     func restartIfKilled() throws(ClusterError) -> Bool {
         guard isKilled else { return false }
         var isStarted = false
         try withLock { () throws(ClusterError) in
-            // Another command may have stopped or started it while this one waited.
+            // Another command may have stopped or started it meanwhile.
             guard isKilled else { return }
             _ = try sessionAfterStart()
             isStarted = true
@@ -64,14 +63,14 @@ struct ClusterPlace: Sendable {
         try withLock { () throws(ClusterError) in try stopServer() }
     }
 
-    /// Upgrades the data directory and starts the server. Nil when its version is the newest installed one.
+    /// Upgrades the data directory and starts the server. Nil if it has the newest installed version.
     func upgrade() throws(ClusterError) -> ClusterUpgrade? {
         guard ClusterDirectories.exists(paths.directory) else { throw .notCreated(path: paths.directory) }
         var result: ClusterUpgrade?
         try withLock { () throws(ClusterError) in
             result = try upgradeData()
             _ = try sessionAfterStart()
-            // pg_upgrade brings the planner's statistics only from version 18 on.
+            // pg_upgrade keeps the planner's statistics only from version 18.
             if result != nil, case .session(let session) = AdminSession.connect(to: url) {
                 try execute(session, "ANALYZE")
             }
@@ -99,14 +98,14 @@ struct ClusterPlace: Sendable {
             moved: paths.moved)
     }
 
-    /// Connects to the database that every cluster has. Only if the directory is private: in another one the socket
-    /// could be of any user.
+    /// Connects to the database that every cluster has. Only if the directory is private: otherwise the socket could be
+    /// any user's.
     func connect() -> AdminSession.Response {
         guard ClusterDirectories.isPrivate(paths.socketDirectory, of: account) else { return .absent }
         return AdminSession.connect(to: url(database: "postgres"))
     }
 
-    /// The process id in the data directory of a running server.
+    /// The process id in a running server's data directory.
     var postmaster: Int32? { TextFile.firstLine(paths.data + "/postmaster.pid").flatMap { Int32($0) } }
 
     private func hasDatabase(_ session: borrowing AdminSession) throws(ClusterError) -> Bool {
@@ -119,7 +118,7 @@ struct ClusterPlace: Sendable {
     }
 
     private func makeDirectories() throws(ClusterError) {
-        // Also the home of a cluster outside of it: a home that cannot be created is an error.
+        // Also for a cluster outside its home: a home that cannot be created is an error.
         try ClusterDirectories.makePassable(home, isRoot: isRoot)
         if paths.moved != nil { try ClusterDirectories.makePassable(configuration.clusters, isRoot: isRoot) }
         try ClusterDirectories.makePrivate(paths.directory, account: account, isRoot: isRoot)
@@ -139,16 +138,16 @@ struct ClusterPlace: Sendable {
 
 /// The lock for creating, starting or stopping a cluster.
 ///
-/// Released when its process dies; children do not inherit it (`flock`).
+/// Released when its process dies; not inherited by children (`flock`).
 struct ClusterLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Opens the lock file, and creates it for `account` if it is missing.
+    /// Opens the lock file, creating it for `account` if missing.
     init(_ path: String, account: ServerAccount, isRoot: Bool) throws(ClusterError) {
         descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .file(path: path, call: "open", code: errno) }
-        // The cluster's user must be able to lock a file that root created. A file with links is not changed: the
-        // user owns the directory and may have linked any file here.
+        // The cluster's user must be able to lock a file that root created. Do not change a file with several links:
+        // the user owns the directory and may have linked any file here.
         var status = stat()
         if isRoot && fstat(descriptor, &status) == 0 && status.st_uid == 0 && status.st_nlink == 1
             && status.st_size == 0
@@ -174,24 +173,21 @@ struct ClusterLock: ~Copyable {
     }
 }
 
-/// The status of an embedded cluster.
 package struct ClusterStatus: Sendable, Equatable {
     /// Whether the cluster exists and its server runs.
     package enum State: Sendable, Equatable {
         case notCreated
         case stopped
-        /// `pid` is the process id of the postmaster.
+        /// The postmaster's process id.
         case running(pid: Int32)
     }
 
-    /// Whether the cluster exists and its server runs.
     package let state: State
-    /// The directory of the cluster, also before it is created.
+    /// Also before the cluster is created.
     package let directory: String
-    /// The directory of its socket.
     package let socketDirectory: String
-    /// The full version (`15.8 (Debian …)`) of a running server, the major version of a stopped one.
+    /// A running server's full version (`15.8 (Debian …)`), a stopped one's major version.
     package let serverVersion: String?
-    /// Why `directory` is not in the home, one line; nil when it is.
+    /// Why `directory` is not in the home, one line; nil if it is.
     package let moved: String?
 }

@@ -1,6 +1,6 @@
 private import Glibc
 
-/// Locates a cluster: collects the input for `ClusterPaths`.
+/// Locates a cluster: collects the input of `ClusterPaths`.
 struct ClusterSite: Sendable {
     let configuration: EmbeddedCluster.Configuration
 
@@ -18,7 +18,7 @@ struct ClusterSite: Sendable {
             return place(
                 .init(home: home, account: account, rootServes: false, clusters: configuration.clusters), isRoot: false)
         }
-        // Root uses the cluster of a user as that user.
+        // Root uses a user's cluster as that user.
         if let owner, owner != 0, owner != ServerAccount.named(ServerAccount.packaged)?.userID {
             let account = ServerAccount.withID(owner, orUnlistedWithGroup: owner)
             return place(
@@ -48,7 +48,7 @@ struct ClusterSite: Sendable {
             configuration: configuration)
     }
 
-    /// Tries it as that user, because access control lists and security modules apply too.
+    /// Tests it as that user, because access control lists and security modules apply too.
     private func canEnter(_ directory: String, _ account: ServerAccount) throws(ClusterError) -> Bool {
         let commands = ClusterCommands(directory: directory, account: account, isRoot: true)
         return try !commands.run(["/bin/true"], limit: .seconds(30)).couldNotEnter

@@ -1,24 +1,23 @@
 internal import Concurrency
 
-/// A private Postgres cluster: create, start, stop.
+/// A private Postgres cluster.
 ///
-/// It runs the server binaries of the system, listens on a Unix socket only, and keeps running between commands. Only
-/// its owner and root can connect: by the permissions of its directory, and by peer authentication. For root the server
-/// runs as the user `postgres`; if that user cannot enter the home, the cluster is under `/var/lib/larder/clusters`.
-/// The permissions of existing directories are never changed.
+/// Runs the system's server binaries, listens only on a Unix socket, and keeps running between commands. Only its owner
+/// and root can connect, by directory permissions and peer authentication. Root's server runs as the user `postgres`;
+/// if that user cannot enter the home, the cluster is under `/var/lib/larder/clusters`. Never changes permissions of
+/// existing directories.
 package struct EmbeddedCluster: Sendable {
-    /// The directory and the binaries of a cluster.
     package struct Configuration: Sendable {
-        /// The cluster is in `postgres` in this directory, which is created if it is missing. No default.
+        /// The cluster is in `postgres` in this directory, which is created if missing. No default.
         package var home: String
         /// Directories, separated by colons, for `initdb`, `pg_ctl` and `postgres` if no Debian package has them.
         /// `/usr/local/pgsql/bin:/usr/local/bin:/usr/bin` by default.
         package var searchPath = "/usr/local/pgsql/bin:/usr/local/bin:/usr/bin"
-        /// Debian's directory of servers, one directory per major version. `/usr/lib/postgresql` by default.
+        /// Debian's server directory, with one directory per major version. `/usr/lib/postgresql` by default.
         package var packaged = "/usr/lib/postgresql"
         /// The directory for root's clusters that cannot be in their home. `/var/lib/larder/clusters` by default.
         package var clusters = "/var/lib/larder/clusters"
-        /// For tests: without durability, and open to every role. False by default.
+        /// For tests: no durability, and open to every role. False by default.
         package var disposable = false
 
         /// The defaults.
@@ -28,16 +27,16 @@ package struct EmbeddedCluster: Sendable {
     private let site: ClusterSite
     private let pool = ThreadPool(name: "larder-cluster", threads: 1)
 
-    /// The cluster of `home` with the default configuration.
+    /// With the default configuration.
     package init(home: String) { self.init(Configuration(home: home)) }
 
     /// Creates and starts nothing.
     package init(_ configuration: Configuration) { site = ClusterSite(configuration) }
 
-    /// Creates the cluster and the database `larder` and starts the server, if necessary; returns the URL.
+    /// Creates the cluster and the database `larder` and starts the server if necessary; returns the URL.
     ///
-    /// One connection when the server is running. Several commands may call it at once; one does the work and the
-    /// others wait, at most five minutes. The incomplete work of a killed command is repeated.
+    /// Costs one connection if the server is running. Concurrent commands wait for the one that does the work, at most
+    /// five minutes. A killed command's incomplete work is repeated.
     ///
     /// - Parameter willCreate: called with the directory before the cluster is created, which takes seconds.
     package func start(
@@ -49,7 +48,7 @@ package struct EmbeddedCluster: Sendable {
         }
     }
 
-    /// Starts the server again if it was killed. A server that was stopped stays stopped.
+    /// Restarts the server if it was killed. A stopped server stays stopped.
     ///
     /// - Returns: whether this call started it.
     @discardableResult
@@ -57,22 +56,22 @@ package struct EmbeddedCluster: Sendable {
         try await located { (place) throws(ClusterError) in try place.restartIfKilled() }
     }
 
-    /// Stops the server, if it is running, and ends its sessions.
+    /// Stops a running server and ends its sessions.
     package func stop() async throws(ClusterError) {
         try await located { (place) throws(ClusterError) in try place.stop() }
     }
 
     /// Upgrades the data directory to the newest installed major version of Postgres and starts the server.
     ///
-    /// The server is stopped meanwhile, and the disk needs room for a copy of the data directory, which is kept. An
-    /// interrupted upgrade is repeated or finished by the next start.
+    /// The server is stopped meanwhile, and the disk needs room for a copy of the data directory, which is kept. The
+    /// next start repeats or finishes an interrupted upgrade.
     ///
-    /// - Returns: nil when the data directory has the newest installed version.
+    /// - Returns: nil if the data directory has the newest installed version.
     package func upgrade() async throws(ClusterError) -> ClusterUpgrade? {
         try await located { (place) throws(ClusterError) in try place.upgrade() }
     }
 
-    /// The status; creates and starts nothing.
+    /// Creates and starts nothing.
     package func status() async throws(ClusterError) -> ClusterStatus {
         try await located { (place) throws(ClusterError) in try place.status() }
     }

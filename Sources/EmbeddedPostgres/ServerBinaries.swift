@@ -3,21 +3,20 @@ internal import JobQueue
 
 /// The directory with `initdb`, `pg_ctl` and `postgres` of one major version.
 package struct ServerBinaries: Sendable, Equatable {
-    /// The directory.
     package let directory: String
-    /// The major version, 15 or newer.
+    /// 15 or newer.
     package let major: Int
 
     /// The oldest version that Larder's SQL supports.
     package static let oldestMajor = Migrator.oldestServer
     private static let programs = ["initdb", "pg_ctl", "postgres"]
 
-    /// Finds the newest server, or the one of version `major`: a cluster starts only with its own version.
+    /// Finds the newest server, or version `major`, since a cluster starts only with its own version.
     ///
     /// - Parameters:
     ///   - packaged: Debian's directory, with one directory `<major>/bin` per version; searched first.
     ///   - searchPath: directories separated by colons, as in PATH.
-    ///   - version: the output of `postgres -V` in a directory of the search path; nil when it cannot be run.
+    ///   - version: the output of `postgres -V` in a search path directory; nil if it cannot be run.
     package static func find(
         major: Int?, packaged: String, searchPath: String, version: (_ directory: String) -> String?
     ) throws(ClusterError) -> ServerBinaries {
@@ -39,7 +38,7 @@ package struct ServerBinaries: Sendable, Equatable {
             searched: ["\(packaged)/\(major.map(String.init) ?? "*")/bin"] + directories)
     }
 
-    /// 15 from `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)` or the `15` of a PG_VERSION file.
+    /// 15 from `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)` or a PG_VERSION file's `15`.
     package static func majorVersion(_ text: String) -> Int? {
         text.split(separator: " ").lazy.compactMap { word in Int(word.prefix { $0.isASCII && $0.isNumber }) }.first
     }

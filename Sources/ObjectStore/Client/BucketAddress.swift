@@ -1,29 +1,27 @@
 internal import Downloader
 
-/// A bucket, the prefix of its objects, and the server that has it.
+/// A bucket, its objects' prefix, and its server.
 package struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The bucket's name.
     package let bucket: String
-    /// The prefix of all keys without slashes at its ends; empty for none.
+    /// The prefix of all keys without leading and trailing slashes; empty for none.
     package let prefix: String
-    /// The server.
     let endpoint: Origin
-    /// The region that requests are signed for.
+    /// The region for signing requests.
     package let region: String
-    /// Whether the bucket is the first component of the path, not part of the host.
+    /// Whether the bucket is the path's first component instead of part of the host.
     package let usesPathStyle: Bool
     private let scheme: String
 
-    /// Whether a text is the URL of a bucket: `s3://…` or `gs://…`.
+    /// Whether a text is a bucket URL: `s3://…` or `gs://…`.
     package static func isBucket(_ text: String) -> Bool { text.hasPrefix("s3://") || text.hasPrefix("gs://") }
 
-    /// Reads `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`.
+    /// Parses `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`.
     ///
     /// - Parameters:
     ///   - endpoint: the server's URL; by default `https://s3.REGION.amazonaws.com`, for `gs://`
     ///     `https://storage.googleapis.com`.
     ///   - region: `us-east-1` by default, for `gs://` `auto`.
-    ///   - pathStyle: by default true for an endpoint that is given, for `gs://`, and for a name with a full stop.
+    ///   - pathStyle: by default true for a given endpoint, for `gs://`, and for a name with a full stop.
     /// - Throws: `invalidAddress`.
     package init(
         _ url: String, endpoint: String? = nil, region: String? = nil, pathStyle: Bool? = nil
@@ -59,8 +57,8 @@ package struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
         usesPathStyle = pathStyle ?? (endpoint != nil || isGoogle || bucket.contains("."))
     }
 
-    /// Whether an object is in this bucket, below the prefix. A key with `..` as a segment is below no prefix: a server
-    /// that keeps objects as files may resolve it.
+    /// Whether an object is in this bucket below the prefix. False for a key with the segment `..`, which a file-based
+    /// server may resolve.
     package func contains(_ object: ObjectURL) -> Bool {
         guard object.scheme == scheme, object.bucket == bucket else { return false }
         guard !prefix.isEmpty else { return true }
@@ -68,7 +66,7 @@ package struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
             && !object.key.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) }
     }
 
-    /// The Host header, with the port where it is not the scheme's default.
+    /// The Host header, with a port other than the scheme's default.
     var host: String {
         let server = endpoint.description.dropFirst(endpoint.scheme.rawValue.count + 3)
         return usesPathStyle ? String(server) : "\(bucket).\(server)"
@@ -80,10 +78,10 @@ package struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
         return usesPathStyle ? "/\(bucket)" + (key == nil ? "" : "/" + object) : "/" + object
     }
 
-    /// The URL of an object for messages.
+    /// An object's URL, for messages.
     func url(of key: String) -> String { "\(scheme)://\(bucket)/\(key)" }
 
-    /// Distinguishes it from every other address, of other servers also.
+    /// Unique among all addresses, including other servers'.
     package var identity: String { "\(endpoint) \(self)" }
 
     /// `s3://BUCKET/PREFIX`.
@@ -98,16 +96,15 @@ package struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// An object by its URL: `s3://BUCKET/KEY` or `gs://BUCKET/KEY`.
+/// An object's URL: `s3://BUCKET/KEY` or `gs://BUCKET/KEY`.
 ///
-/// The key is all that follows the slash, its bytes as given: nothing is decoded, and `?` and `#` are part of it, as in
-/// the programs of AWS and Google.
+/// The key is everything after the slash, byte for byte: nothing is decoded, and `?` and `#` are part of it, as in
+/// AWS's and Google's programs.
 package struct ObjectURL: Sendable, Hashable, CustomStringConvertible {
     /// `s3` or `gs`.
     package let scheme: String
-    /// The bucket's name.
     package let bucket: String
-    /// The object's name, not empty.
+    /// Not empty.
     package let key: String
 
     /// - Throws: `invalidAddress` for another scheme, and without bucket or key.

@@ -1,27 +1,27 @@
 /// An object of a listing.
 package struct ListedObject: Sendable {
-    /// The whole key.
+    /// Complete, including the prefix.
     package let key: String
     /// In bytes.
     package let size: Int
-    /// Seconds since 1970; 0 when the server sends none.
+    /// Seconds since 1970; 0 if the server sends none.
     package let modified: Int
 }
 
 extension ObjectClient {
     /// One page of a listing.
     package struct Page: Sendable {
-        /// At most 1,000, in order of their keys.
+        /// At most 1,000, in key order.
         package let objects: [ListedObject]
-        /// Where the next page begins; nil on the last one.
+        /// The start of the next page; nil on the last one.
         package let next: String?
     }
 
-    /// The objects whose keys begin with `prefix`, page by page (`ListObjectsV2`).
+    /// One page of the objects whose keys begin with `prefix` (`ListObjectsV2`).
     ///
     /// - Parameters:
-    ///   - token: `next` of the page before; nil for the first one.
-    ///   - limit: objects of the page, 1,000 by default and at most.
+    ///   - token: `next` of the previous page; nil for the first.
+    ///   - limit: objects per page, 1,000 by default and at most.
     package func list(
         prefix: String, from token: String? = nil, limit: Int = 1000
     ) async throws(ObjectStoreError) -> Page {

@@ -1,19 +1,19 @@
 package import Downloader
 
-/// A multipart upload whose parts are sent; the object appears when it is completed.
+/// A multipart upload whose parts have been sent; the object appears when it is completed.
 package struct PendingUpload: Sendable {
     fileprivate let key: String
     fileprivate let id: String
-    /// The parts as XML.
+    /// As XML.
     fileprivate let parts: String
 }
 
 extension ObjectClient {
-    /// Sends a file in parts, each of which is sent again alone after a failure. No object appears.
+    /// Sends a file in parts; a failed part is retried alone. No object appears yet.
     ///
     /// - Parameters:
     ///   - partSize: bytes of each part but the last, at least 5 MiB.
-    ///   - digests: SHA-256 of each part, 64 hexadecimal digits. The caller reads the file, as that blocks.
+    ///   - digests: each part's SHA-256, 64 hexadecimal digits. The caller reads the file, as that blocks.
     package func putParts(
         of file: Int32, size: Int, partSize: Int, as key: String, headers: [HeaderField],
         digests: [String]
@@ -40,10 +40,10 @@ extension ObjectClient {
         return PendingUpload(key: key, id: id, parts: parts)
     }
 
-    /// Makes the object of an upload appear. After a failure the upload is still pending.
+    /// Makes an upload's object appear. After a failure the upload is still pending.
     ///
-    /// - Parameter isPermitted: asked directly before each try.
-    /// - Throws: `ObjectStoreError`; `withdrawn` when `isPermitted` returned false.
+    /// - Parameter isPermitted: called immediately before each try.
+    /// - Throws: `ObjectStoreError`; `withdrawn` if `isPermitted` returned false.
     package func complete(
         _ upload: PendingUpload, if condition: WriteCondition,
         permitted isPermitted: @escaping WritePermission = { true }
@@ -57,13 +57,13 @@ extension ObjectClient {
         _ = try await send(request)
     }
 
-    /// Deletes the parts of an upload, which are paid for until then. What this misses, a life-cycle rule deletes.
+    /// Deletes an upload's parts, which cost money until then. A life-cycle rule should delete missed ones.
     package func abort(_ upload: PendingUpload) async {
         do throws(ObjectStoreError) {
             _ = try await send(
                 ObjectRequest(method: "DELETE", key: upload.key, query: [("uploadId", upload.id)]))
         } catch {
-            // The upload was completed meanwhile, or the server is not reached.
+            // The upload was completed meanwhile, or the server is unreachable.
         }
     }
 }

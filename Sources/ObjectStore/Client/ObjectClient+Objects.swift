@@ -2,10 +2,10 @@ package import Downloader
 private import FoundationEssentials
 private import ImageModel
 
-/// Whether a write may take place still; asked directly before each try.
+/// Whether a write is still allowed; called immediately before each try.
 package typealias WritePermission = @Sendable () async -> Bool
 
-/// What must hold for a write to take place.
+/// The condition of a write.
 package enum WriteCondition: Sendable, Hashable {
     /// Nothing.
     case none
@@ -27,9 +27,9 @@ package enum WriteCondition: Sendable, Hashable {
 package struct ObjectHead: Sendable {
     /// In bytes.
     package let size: Int
-    /// As the server sends it, with quotes.
+    /// As sent by the server, with quotes.
     package let etag: String
-    /// The user's metadata, with names in lower case without `x-amz-meta-`.
+    /// User metadata, with lower-case names without `x-amz-meta-`.
     package let metadata: [String: String]
 
     init(_ headers: [HeaderField]) {
@@ -44,15 +44,15 @@ package struct ObjectHead: Sendable {
 }
 
 extension ObjectClient {
-    /// Stores a part of a file as an object, whole or not at all; the server checks its digest.
+    /// Stores a part of a file as an object, atomically; the server checks its digest.
     ///
     /// - Parameters:
     ///   - sha256: of the part, 64 hexadecimal digits.
     ///   - headers: content type, metadata and the like.
-    ///   - isPermitted: asked directly before each try; always true by default.
+    ///   - isPermitted: called immediately before each try; always true by default.
     /// - Returns: the object's ETag.
-    /// - Throws: `ObjectStoreError`; `preconditionFailed` when the condition does not hold, `unsupported` when the
-    ///   server offers no such condition, `withdrawn` when `isPermitted` returned false.
+    /// - Throws: `ObjectStoreError`; `preconditionFailed` if the condition does not hold, `unsupported` if the server
+    ///   offers no such condition, `withdrawn` if `isPermitted` returned false.
     @discardableResult
     package func put(
         _ part: UploadedPart, sha256: String, as key: String, headers: [HeaderField] = [],
@@ -68,21 +68,20 @@ extension ObjectClient {
         return try await send(request).headers["ETag"] ?? ""
     }
 
-    /// Writes an object into a file, from its beginning; nil when it does not exist.
+    /// Writes an object to the beginning of a file; nil if it does not exist.
     package func get(_ key: String, into file: Int32) async throws(ObjectStoreError) -> ObjectHead? {
         try await existing { () throws(ObjectStoreError) in
             ObjectHead(try await send(ObjectRequest(method: "GET", key: key), into: file).headers)
         }
     }
 
-    /// The head of an object; nil when it does not exist.
     package func head(_ key: String) async throws(ObjectStoreError) -> ObjectHead? {
         try await existing { () throws(ObjectStoreError) in
             ObjectHead(try await send(ObjectRequest(method: "HEAD", key: key)).headers)
         }
     }
 
-    /// Deletes an object; an object that does not exist is no error.
+    /// Deletes an object; a missing object is no error.
     package func delete(_ key: String) async throws(ObjectStoreError) {
         _ = try await existing { () throws(ObjectStoreError) in
             try await send(ObjectRequest(method: "DELETE", key: key))
@@ -91,13 +90,13 @@ extension ObjectClient {
 
     /// Deletes up to 1,000 objects with one request.
     ///
-    /// - Throws: `ObjectStoreError`, also when the server did not delete one of them.
+    /// - Throws: `ObjectStoreError`, also if the server did not delete one of them.
     package func delete(all keys: [String]) async throws(ObjectStoreError) {
         let objects = keys.map { "<Object><Key>\(Self.escaped($0))</Key></Object>" }.joined()
         let body = Array(
             "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(objects)<Quiet>true</Quiet></Delete>".utf8)
         var request = ObjectRequest(method: "POST", query: [("delete", "")])
-        // Required by servers that are older than the checksum headers.
+        // Required by servers older than the checksum headers.
         request.headers = [
             HeaderField("Content-MD5", Data(MD5Digest.of(body)).base64EncodedString()),
             HeaderField("Content-Type", "application/xml"),

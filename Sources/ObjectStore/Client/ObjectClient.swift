@@ -1,15 +1,15 @@
 internal import Downloader
 private import Glibc
 
-/// Sends signed requests to a bucket, again where that may help, as many at once as the configuration allows.
+/// Sends signed requests to a bucket and retries them if that may help, up to the configured concurrency.
 ///
-/// The server is the operator's choice: its address is open to this client whatever the policy of downloads is. The
-/// limits per origin of the downloader are the circuit: after ten failures in a row requests wait until a single one
-/// succeeds, and 503 lowers how many are sent at once.
+/// The server is the operator's choice, so the address policy of downloads does not apply to it. The downloader's
+/// per-origin limits are the circuit breaker: after ten consecutive failures requests wait until a single one succeeds,
+/// and 503 lowers the concurrency.
 package final class ObjectClient: Sendable {
     /// The settings of a client.
     package struct Configuration: Sendable {
-        /// Requests at once, `32`.
+        /// Concurrent requests, `32`.
         package var transfers = 32
         /// How long the server may be silent, `15 s`.
         package var idle = Duration.seconds(15)
@@ -24,23 +24,22 @@ package final class ObjectClient: Sendable {
         package init() {}
     }
 
-    /// The head of a response, and its body where it has no file.
+    /// A response's head, and its body if there is no file.
     struct Response: Sendable {
         let headers: [HeaderField]
         let body: [UInt8]
     }
 
-    /// The bucket that requests go to.
     package let bucket: BucketAddress
     private let downloader: ImageDownloader
     private let credentials: CredentialCache
     private let retries: RetrySchedule
     private let limits: FetchLimits
     private static let longestError = 64 << 10
-    /// Statuses whose reason is in the body only: credentials, clock, signature or region.
+    /// Statuses explained only in the body: credentials, clock, signature or region.
     private static let unexplained = [400, 401, 403]
 
-    /// A client with a network thread of its own.
+    /// A client with its own network thread.
     package init(
         _ bucket: BucketAddress, credentials: CredentialCache, configuration: Configuration = Configuration()
     ) {
@@ -65,10 +64,10 @@ package final class ObjectClient: Sendable {
         downloader = ImageDownloader(fetching)
     }
 
-    /// Sends a request until it succeeds, or another try does not help.
+    /// Sends a request until it succeeds or a retry is pointless.
     ///
-    /// - Parameter file: receives the body of a successful response, from its beginning; its length is then the body's.
-    /// - Throws: `ObjectStoreError` of the last try; `withdrawn` when the request is not permitted any more.
+    /// - Parameter file: receives a successful response's body from its beginning; its length is then the body's.
+    /// - Throws: the last try's `ObjectStoreError`; `withdrawn` if the request is no longer permitted.
     func send(_ request: ObjectRequest, into file: Int32? = nil) async throws(ObjectStoreError) -> Response {
         var attempt = 1
         var isRenewed = false
@@ -96,8 +95,8 @@ package final class ObjectClient: Sendable {
         }
     }
 
-    /// Why a HEAD request is refused, for which its response has no body: the object is requested for a single byte.
-    /// Any other failure is its own reason, as is a failed HEAD request in whose place a GET request is accepted.
+    /// HEAD errors have no body. Repeats the request as a one-byte GET to read the error code; keeps the original error
+    /// if that succeeds.
     private func reason(
         of failure: ObjectStoreError, _ request: ObjectRequest, _ key: AccessKey
     ) async -> ObjectStoreError {
@@ -112,7 +111,7 @@ package final class ObjectClient: Sendable {
             _ = try await sendOnce(question, key, into: nil)
             return failure
         } catch {
-            // 416 accepts the request, too: the object is empty.
+            // 416 also accepts the request: the object is empty.
             let isAnswer = error.status.map { Self.unexplained.contains($0) || $0 == 404 } ?? false
             return isAnswer || error.isTransient ? error : failure
         }
@@ -133,7 +132,7 @@ package final class ObjectClient: Sendable {
                 body = Self.isSuccess(response) ? [] : Self.beginning(of: file)
             } else {
                 var limits = limits
-                // The head of an object has its length, and no body.
+                // The head of an object has its length, but no body.
                 if request.method != "HEAD" { limits.body = request.longestResponse }
                 signed.limits = limits
                 let answer = try MemoryFile(name: "response")
@@ -144,7 +143,7 @@ package final class ObjectClient: Sendable {
             throw ObjectStoreError(error)
         }
         guard Self.isSuccess(response) else { throw ObjectStoreError(status: response.status ?? 0, body: body) }
-        // As if the server had waited with the status.
+        // As if the server had delayed the status.
         if request.mayFailLate, XMLNode(body)?.name == "Error" { throw ObjectStoreError(status: 500, body: body) }
         return Response(headers: response.headers, body: body)
     }
@@ -166,23 +165,23 @@ package final class ObjectClient: Sendable {
     }
 }
 
-/// When a request to an object store is sent again. A pure value.
+/// When a request to an object store is retried.
 package struct RetrySchedule: Sendable, Hashable {
-    /// Requests in all, `5`.
+    /// Total requests, `5`.
     package var attempts = 5
-    /// The longest first pause, `100 ms`; each further one may be twice as long.
+    /// Upper bound of the first pause, `100 ms`; it doubles with each further one.
     package var first = Duration.milliseconds(100)
-    /// The longest pause, `5 s`.
+    /// Maximum pause, `5 s`.
     package var longest = Duration.seconds(5)
 
     /// The defaults.
     package init() {}
 
-    /// The pause before the next request; nil when there is none.
+    /// The pause before the next request; nil if there is none.
     ///
     /// - Parameters:
-    ///   - attempt: requests sent so far, from 1 on.
-    ///   - fraction: a random number from 0 to 1: the pauses of many clients spread over their whole length.
+    ///   - attempt: requests sent so far, from 1.
+    ///   - fraction: a random number from 0 to 1 that spreads the pauses of many clients.
     package func pause(after attempt: Int, _ error: ObjectStoreError, fraction: Double) -> Duration? {
         guard error.isTransient, attempt < attempts else { return nil }
         return min(longest, first * (1 << min(attempt - 1, 20))) * fraction

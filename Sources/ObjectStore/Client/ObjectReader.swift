@@ -3,13 +3,13 @@ package import Downloader
 private import Glibc
 internal import ImageModel
 
-/// Downloads objects by their URLs, with the limits, rules and connections of a downloader.
+/// Downloads objects by URL, with a downloader's limits, rules and connections.
 ///
-/// Only objects of the given buckets are requested, because the credentials may permit more than the users who enqueue
-/// URLs. The server is the operator's choice: its address and port are open to these requests whatever the policy of
-/// downloads is, and redirects are not followed.
+/// Requests only objects of the given buckets, because the credentials may permit more than the users who enqueue URLs.
+/// The server is the operator's choice, so the address policy of downloads does not apply to it, and redirects are not
+/// followed.
 package final class ObjectReader: Sendable {
-    /// Statuses after which the server is asked why: the error code is in a body that a download discards.
+    /// Statuses for which the server is asked for the reason: a download discards the body with the error code.
     private static let explained = [301, 307, 400, 401, 403]
     private static let longestError = 64 << 10
 
@@ -20,8 +20,8 @@ package final class ObjectReader: Sendable {
 
     /// - Parameters:
     ///   - limits: the downloader's.
-    ///   - buckets: what may be read: the objects below each prefix.
-    ///   - credentials: nil when there are no buckets.
+    ///   - buckets: may be read: the objects below each prefix.
+    ///   - credentials: nil if there are no buckets.
     package init(
         _ downloader: ImageDownloader, limits: FetchLimits, buckets: [BucketAddress], credentials: CredentialCache?
     ) {
@@ -34,7 +34,7 @@ package final class ObjectReader: Sendable {
     /// Downloads `request.url`, as `ImageDownloader.fetch` does with an http URL.
     ///
     /// - Throws: `FetchError`: `addressRefused` for a bucket that is not open; `localFault`, with the bucket as its
-    ///   profile, when there are no credentials or the server does not accept them or this machine's clock.
+    ///   profile, if there are no credentials or the server rejects them or this machine's clock.
     package func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         let object: ObjectURL
         do throws(ObjectStoreError) { object = try ObjectURL(request.url) } catch {
@@ -81,7 +81,7 @@ package final class ObjectReader: Sendable {
         return request
     }
 
-    /// Why the server refuses a request: it is sent again for a single byte. Nil when it is accepted now.
+    /// Why the server refuses a request, found by repeating it for a single byte. Nil if it is accepted now.
     private func reason(_ signed: FetchRequest) async -> ObjectStoreError? {
         var request = signed
         request.headers.append(HeaderField("Range", "bytes=0-0"))

@@ -1,7 +1,7 @@
 internal import Downloader
 internal import ImageModel
 
-/// A request to an object store before it is signed.
+/// An unsigned request to an object store.
 struct ObjectRequest: Sendable {
     enum Body: Sendable {
         case none
@@ -10,23 +10,22 @@ struct ObjectRequest: Sendable {
         case part(UploadedPart, sha256: String)
     }
 
-    /// SHA-256 of no bytes.
     private static let emptyDigest = SHA256Digest.hex(of: [])
 
     var method: String
-    /// The object; nil for the bucket.
+    /// Nil for the bucket.
     var key: String?
     var query: [(name: String, value: String)] = []
     var headers: [HeaderField] = []
     var body = Body.none
-    /// Bytes of the longest response.
+    /// Maximum response, in bytes.
     var longestResponse: Int64 = 16 << 20
-    /// Whether the status is sent before the work is done, so that the body of a success may report a failure.
+    /// Whether the status is sent before the work is done, so that a successful response's body may report a failure.
     var mayFailLate = false
-    /// After a false the request is not sent.
+    /// If false, the request is not sent.
     var isPermitted: WritePermission = { true }
 
-    /// The request as it is sent. Nil when OpenSSL has no memory.
+    /// The request to send. Nil if OpenSSL is out of memory.
     func signed(by key: AccessKey, for bucket: BucketAddress, at time: Int) -> FetchRequest? {
         let digest: String
         switch body {

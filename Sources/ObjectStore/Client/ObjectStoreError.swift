@@ -1,9 +1,9 @@
 package import DiskCache
 package import Downloader
 
-/// A failure of an object store or of the way to it.
+/// A failure of an object store, or of the connection to it.
 package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure, decided once, from the error code of the server's response or from its status.
+    /// The kind of failure, from the error code of the server's response or from its status.
     package enum Code: String, Sendable {
         /// The bucket does not exist.
         case noBucket
@@ -15,19 +15,19 @@ package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConverti
         case accessDenied
         /// There are no credentials, or the server does not accept them.
         case badCredentials
-        /// The service that issues the credentials was not reached, or failed.
+        /// The service issuing the credentials was unreachable or failed.
         case noCredentials
         /// This machine's clock differs too much from the server's.
         case clockSkewed
         /// The server's certificate is not accepted.
         case untrusted
-        /// The server has another region or address for the bucket.
+        /// The bucket has another region or address.
         case otherRegion
-        /// The server requests fewer requests.
+        /// The server asks for fewer requests.
         case throttled
         /// The server failed, or ended a slow request.
         case serverFailed
-        /// The bytes that the server received differ from their digest.
+        /// The received bytes do not match their digest.
         case badDigest
         /// Another write of the same object is under way.
         case conflict
@@ -35,7 +35,7 @@ package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConverti
         case unsupported
         /// The server was not reached, or the connection was lost.
         case unreachable
-        /// Too many requests failed: none is sent for a moment.
+        /// The circuit is open after too many failures.
         case held
         /// This machine lacks memory, descriptors or a route.
         case localFault
@@ -43,29 +43,28 @@ package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConverti
         case fileFailed
         /// An address or a setting cannot be used.
         case invalidAddress
-        /// The caller does not permit the request any more; it was not sent.
+        /// The caller no longer permits the request; it was not sent.
         case withdrawn
-        /// Any other refusal, or a response that cannot be parsed.
+        /// Any other refusal, or an unparsable response.
         case refused
     }
 
-    /// The kind of failure.
     package let code: Code
     /// One line; it contains no secret.
     package let message: String
     /// The status of the response; nil without one.
     package let status: Int?
 
-    /// A failure of which the server says nothing.
+    /// A failure without a server's explanation.
     package init(_ code: Code, _ message: String, status: Int? = nil) {
         self.code = code
         self.message = message
         self.status = status
     }
 
-    /// The failure that a response reports.
+    /// The failure in a response.
     ///
-    /// - Parameter body: the beginning of its body, an XML document where the server sends one.
+    /// - Parameter body: the beginning of its body, usually XML.
     init(status: Int, body: [UInt8]) {
         let document = XMLNode(body)
         let error = document?.name == "ErrorResponse" ? document?["Error"] : document
@@ -87,7 +86,7 @@ package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConverti
             case .invalidURL, .unsupportedScheme, .invalidOperation: .invalidAddress
             case .certificateRefused: .untrusted
             case .addressRefused, .portRefused: .refused
-            // Longer than any that is parsed.
+            // Longer than any response that is parsed.
             case .bodyTooLarge: .refused
             default: .unreachable
             }
@@ -102,10 +101,9 @@ package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConverti
         }
     }
 
-    /// One line.
     package var description: String { message }
 
-    /// The error codes of S3 and of servers compatible with it.
+    /// Error codes of S3 and compatible servers.
     private static let codes: [String: Code] = [
         "NoSuchBucket": .noBucket, "NoSuchKey": .noObject, "NoSuchUpload": .noObject,
         "PreconditionFailed": .preconditionFailed, "AccessDenied": .accessDenied, "AllAccessDisabled": .accessDenied,
@@ -142,9 +140,9 @@ package struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConverti
 }
 
 extension StoreError {
-    /// The failure of an object store as one of a store.
+    /// Converts an object store's failure to a store's.
     ///
-    /// - Parameter operation: what failed, as the words after "cannot": `upload`.
+    /// - Parameter operation: the words after "cannot", such as `upload`.
     package init(_ error: ObjectStoreError, _ operation: String, _ path: String) {
         let code: Code =
             switch error.code {
@@ -153,7 +151,7 @@ extension StoreError {
             case .accessDenied, .badCredentials: .permission
             case .clockSkewed: .clockSkewed
             case .unsupported: .unsupported
-            // A wrong digest of a request says nothing about the object.
+            // A request's wrong digest says nothing about the object.
             case .throttled, .serverFailed, .unreachable, .badDigest: .unreachable
             case .held, .untrusted, .otherRegion, .noCredentials: .unavailable
             case .localFault: .machine

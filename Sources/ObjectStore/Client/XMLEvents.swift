@@ -1,15 +1,14 @@
 private import CExpat
 
-/// Parses an XML document piece by piece, in the encoding that it declares. The corresponding C library is expat.
+/// Parses an XML document piece by piece, in its declared encoding. Wraps expat.
 ///
-/// A document type with declarations of its own is refused, so that no entity is expanded or loaded.
+/// Refuses document types with declarations, so that no entity is expanded or loaded.
 package final class XMLEvents {
-    /// A part of a document. Names have their prefix.
+    /// A part of a document. Names keep their prefix.
     package enum Event {
         case start(name: String, attributes: [String: String])
         case text(String)
-        /// The name of an undeclared entity, in text or in an attribute of the next start, which have nothing in its
-        /// place.
+        /// An undeclared entity, in text or in an attribute of the next start; nothing replaces it there.
         case skipped(String, isAttribute: Bool)
         case end
     }
@@ -26,12 +25,12 @@ package final class XMLEvents {
     private let handle: (Event) -> Bool
     private var depth = 0
     private var refusal: String?
-    /// Without one an undeclared entity is malformed.
+    /// Without a document type an undeclared entity is malformed.
     private var hasDocumentType = false
-    /// Expat may still report the end of an element after it was stopped.
+    /// Expat may still report an element's end after it was stopped.
     private var isStopped = false
 
-    /// - Parameter handle: called for each part; false ends the parse without a fault. Nil when there is no memory.
+    /// - Parameter handle: called for each part; false ends the parse without a fault. Nil if out of memory.
     package init?(_ handle: @escaping (Event) -> Bool) {
         guard let parser = XML_ParserCreate(nil) else { return nil }
         self.parser = parser
@@ -58,8 +57,8 @@ package final class XMLEvents {
 
     /// Parses the next piece (`XML_Parse`).
     ///
-    /// - Returns: false when `handle` has ended the parse.
-    /// - Throws: `Fault` for a malformed document, and one nested deeper than 256 elements.
+    /// - Returns: false if `handle` has ended the parse.
+    /// - Throws: `Fault` for a malformed document, and for nesting deeper than 256 elements.
     package func parse(_ piece: [UInt8], isLast: Bool) throws(Fault) -> Bool {
         let status = piece.withUnsafeBytes { bytes in
             XML_Parse(
@@ -87,7 +86,7 @@ package final class XMLEvents {
         pass(.start(name: name.map { String(cString: $0) } ?? "", attributes: attributes))
     }
 
-    /// The first undeclared entity in the attributes of the current tag, of which expat calls no handler.
+    /// The first undeclared entity in the current tag's attributes, for which expat calls no handler.
     private var undeclaredInTag: String? {
         var offset: Int32 = 0, size: Int32 = 0
         guard let buffer = XML_GetInputContext(parser, &offset, &size) else { return nil }

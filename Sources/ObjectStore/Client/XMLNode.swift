@@ -4,12 +4,12 @@ package struct XMLNode: Sendable {
 
     /// The name without a namespace prefix.
     package let name: String
-    /// The characters of the element itself.
+    /// The element's own characters.
     package private(set) var text = ""
     /// In document order.
     package private(set) var children: [XMLNode] = []
 
-    /// Parses a document; nil when it is malformed or nested deeper than 32 elements.
+    /// Parses a document; nil if malformed or nested deeper than 32 elements.
     package init?(_ document: [UInt8]) {
         var open: [XMLNode] = []
         var root: XMLNode?
@@ -35,9 +35,7 @@ package struct XMLNode: Sendable {
 
     private init(name: String) { self.name = name }
 
-    /// The first child of this name.
     package subscript(_ name: String) -> XMLNode? { children.first { $0.name == name } }
 
-    /// The children of this name.
     package func all(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
 }

@@ -4,11 +4,11 @@ private import FoundationEssentials
 private import Glibc
 private import ImageModel
 
-/// The current credentials of a source: requested once for all callers, and again five minutes before they expire.
+/// A source's current credentials: requested once for all callers, and again five minutes before they expire.
 package final class CredentialCache: Sendable {
     /// In seconds.
     private static let margin = 300
-    /// How long credentials without an expiration from a file are used, in seconds.
+    /// Seconds that a file's credentials without expiration are used.
     private static let fileLifetime = 60
     private static let maximumBytes = 64 << 10
 
@@ -40,9 +40,9 @@ package final class CredentialCache: Sendable {
 
     /// Valid credentials.
     ///
-    /// - Throws: what is this machine's own fault: `badCredentials`, `noCredentials` or `localFault`, with the name of
-    ///   the file or service; `unreachable` when the task was cancelled. Held ones that have not expired yet are
-    ///   returned in place of a failure.
+    /// - Throws: this machine's own fault: `badCredentials`, `noCredentials` or `localFault`, naming the file or
+    ///   service; `unreachable` if the task was cancelled. If the current ones have not expired, returns them instead
+    ///   of failing.
     package func key() async throws(ObjectStoreError) -> AccessKey {
         let now = clock()
         let found = held.withLock { $0 }
@@ -57,7 +57,7 @@ package final class CredentialCache: Sendable {
         }
     }
 
-    /// The server does not accept these credentials: the next call requests new ones.
+    /// The server rejects these credentials: the next call requests new ones.
     package func invalidate(_ key: AccessKey) {
         held.withLock { if $0?.key == key { $0 = nil } }
     }
@@ -129,7 +129,7 @@ package final class CredentialCache: Sendable {
         String(try await text(of: path).split(whereSeparator: \.isNewline).first ?? "")
     }
 
-    /// A small file; blocks a thread of its own.
+    /// Reads a small file on a separate thread.
     private func text(of path: String) async throws(ObjectStoreError) -> String {
         try await files.run { () throws(ObjectStoreError) in
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -145,8 +145,8 @@ package final class CredentialCache: Sendable {
         }
     }
 
-    /// The address and port of the service only. A container's endpoint without TLS must be at one of the addresses
-    /// that ECS and EKS use, or on this host.
+    /// Allows only the service's address and port. A container's endpoint without TLS must have one of the addresses of
+    /// ECS and EKS, or be on this host.
     private static func policy(for source: CredentialSource) -> AddressPolicy? {
         switch source {
         case .fixed, .file: nil
@@ -156,7 +156,7 @@ package final class CredentialCache: Sendable {
                     .compactMap { CIDR($0) },
                 allowedPorts: port(of: url))
         case .webIdentity(_, _, _, let endpoint):
-            // Chosen by the operator, as the store's endpoint.
+            // The operator's choice, like the store's endpoint.
             AddressPolicy(
                 allowedAddresses: ["0.0.0.0/0", "::/0"].compactMap { CIDR($0) }, allowedPorts: port(of: endpoint))
         }
@@ -167,7 +167,7 @@ package final class CredentialCache: Sendable {
     }
 }
 
-/// The responses of the services that issue temporary credentials.
+/// Parses the responses of services that issue temporary credentials.
 package enum CredentialAnswer {
     /// The JSON of a container's endpoint.
     ///
@@ -194,18 +194,18 @@ package enum CredentialAnswer {
             expiration: keys["Expiration"].flatMap { seconds($0.text) })
     }
 
-    /// Seconds since 1970 of `2026-11-25T01:02:03Z`, with or without a fraction.
+    /// Parses `2026-11-25T01:02:03Z`, with or without a fraction, to seconds since 1970.
     package static func seconds(_ text: String) -> Int? {
         let date = try? Date(String(text.prefix(19)) + "Z", strategy: .iso8601)
         return date.map { Int($0.timeIntervalSince1970) }
     }
 }
 
-/// The shared credentials file: sections `[profile]` of lines `name = value`.
+/// The shared credentials file: sections `[profile]` with lines `name = value`.
 package enum SharedCredentials {
-    /// The credentials of a profile.
+    /// A profile's credentials.
     ///
-    /// - Throws: `badCredentials` when the file has no such profile, or the profile no key.
+    /// - Throws: `badCredentials` if the file lacks the profile, or the profile a key.
     package static func key(
         of profile: String, in text: String, path: String
     ) throws(ObjectStoreError) -> AccessKey {

@@ -1,6 +1,6 @@
-/// Where credentials for an object store come from.
+/// The source of an object store's credentials.
 package enum CredentialSource: Sendable, Hashable {
-    /// The default name in the shared credentials file.
+    /// The default profile in the shared credentials file.
     package static let defaultProfile = "default"
     private static let containerHost = "http://169.254.170.2"
 
@@ -8,12 +8,12 @@ package enum CredentialSource: Sendable, Hashable {
     case fixed(AccessKey)
     /// A profile of the shared credentials file, read again every minute.
     case file(path: String, profile: String)
-    /// The credentials endpoint of a container, with an authorization token or a file that has it.
+    /// A container's credentials endpoint, with an authorization token or a file containing it.
     case container(url: String, token: String?, tokenFile: String?)
-    /// The STS at `endpoint` exchanges the token in a file for credentials of a role.
+    /// The STS at `endpoint` exchanges the token in a file for a role's credentials.
     case webIdentity(tokenFile: String, role: String, session: String, endpoint: String)
 
-    /// What issues the credentials, in words.
+    /// The issuing service, in words.
     var service: String {
         switch self {
         case .fixed: "the environment"
@@ -23,15 +23,15 @@ package enum CredentialSource: Sendable, Hashable {
         }
     }
 
-    /// The first source that the environment names: `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and
+    /// The first source named in the environment: `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and
     /// `AWS_SESSION_TOKEN`; `AWS_WEB_IDENTITY_TOKEN_FILE` with `AWS_ROLE_ARN`; `AWS_CONTAINER_CREDENTIALS_FULL_URI` or
-    /// `…_RELATIVE_URI`; else the profile `AWS_PROFILE` of `AWS_SHARED_CREDENTIALS_FILE`. A profile that is named
-    /// precedes the container.
+    /// `…_RELATIVE_URI`; else the profile `AWS_PROFILE` of `AWS_SHARED_CREDENTIALS_FILE`. A named profile precedes the
+    /// container.
     ///
     /// - Parameters:
     ///   - home: the home directory, whose `.aws/credentials` is the default file.
-    ///   - region: the region of the default STS.
-    /// - Throws: `badCredentials` when the environment names none.
+    ///   - region: the default STS's region.
+    /// - Throws: `badCredentials` if the environment names none.
     package init(
         environment: [String: String], home: String?, region: String
     ) throws(ObjectStoreError) {

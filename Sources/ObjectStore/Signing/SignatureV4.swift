@@ -2,31 +2,30 @@ package import Downloader
 private import Glibc
 private import ImageModel
 
-/// Signs requests by AWS Signature Version 4, in their header. A pure value.
+/// Signs requests by AWS Signature Version 4, in their header.
 ///
-/// Source: the pages "Authenticating Requests: Using the Authorization Header" of the S3 API reference; compared with
-/// botocore's signer by `SignatureTests`. libcurl 7.88 has a signer that is wrong for unsorted queries, names without
-/// value and several characters, and signs no digest of the body.
+/// Source: "Authenticating Requests: Using the Authorization Header" in the S3 API reference; compared with botocore's
+/// signer by `SignatureTests`. libcurl 7.88's signer is wrong for unsorted queries, names without value and several
+/// characters, and signs no body digest.
 package struct SignatureV4: Sendable {
-    /// The digest that is signed for a body whose bytes are not.
+    /// The digest signed for a body whose bytes are not signed.
     package static let unsignedPayload = "UNSIGNED-PAYLOAD"
 
-    /// The part of a request that is signed.
+    /// The signed part of a request.
     package struct Request: Sendable {
         /// `GET`, `PUT`, …
         package var method: String
-        /// The value of the Host header, with the port where it is not the scheme's default.
+        /// The Host header, with a port other than the scheme's default.
         package var host: String
-        /// The path as sent, percent-encoded.
+        /// As sent, percent-encoded.
         package var path: String
-        /// Names and values, not encoded, in any order.
+        /// Unencoded, in any order.
         package var query: [(name: String, value: String)]
-        /// All other headers that are sent and signed.
+        /// All other signed headers.
         package var headers: [HeaderField]
-        /// SHA-256 of the body, 64 hexadecimal digits, or `unsignedPayload`.
+        /// The body's SHA-256, 64 hexadecimal digits, or `unsignedPayload`.
         package var payload: String
 
-        /// A request to sign.
         package init(
             method: String, host: String, path: String, query: [(name: String, value: String)] = [],
             headers: [HeaderField] = [], payload: String
@@ -39,7 +38,7 @@ package struct SignatureV4: Sendable {
             self.payload = payload
         }
 
-        /// The query as it is signed and sent: encoded and sorted; a name without value has an equals sign.
+        /// The query as signed and sent: encoded and sorted; a name without value has an equals sign.
         package var queryText: String {
             query.map { (URIEscape.query($0.name), URIEscape.query($0.value)) }
                 .sorted { $0.0 != $1.0 ? $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) : Self.precedes($0.1, $1.1) }
@@ -62,7 +61,7 @@ package struct SignatureV4: Sendable {
         self.service = service
     }
 
-    /// The headers to send: the request's and the signature's own. Nil when OpenSSL has no memory.
+    /// The headers to send: the request's and the signature's. Nil if OpenSSL is out of memory.
     ///
     /// - Parameter time: seconds since 1970.
     package func headers(for request: Request, at time: Int) -> [HeaderField]? {
@@ -85,7 +84,7 @@ package struct SignatureV4: Sendable {
         return "\(request.method)\n\(request.path)\n\(request.queryText)\n\(lines)\n\(names)\n\(request.payload)"
     }
 
-    /// Sorted by name in lower case, values of one name joined by commas, white space reduced to single spaces.
+    /// Sorted by lower-case name, values of one name joined by commas, white space reduced to single spaces.
     private static func canonicalHeaders(_ request: Request) -> [HeaderField] {
         let all = request.headers + [HeaderField("host", request.host)]
         return Dictionary(grouping: all) { $0.name.lowercased() }
@@ -117,18 +116,17 @@ package struct SignatureV4: Sendable {
     }
 }
 
-/// What signs requests, for as long as it is valid.
+/// Credentials with their validity.
 package struct AccessKey: Sendable, Hashable {
     /// The public id, `AKIA…`.
     package var id: String
-    /// The secret; it is never sent.
+    /// Never sent.
     package var secret: String
     /// The token of temporary credentials; nil for permanent ones.
     package var sessionToken: String?
-    /// When it expires, in seconds since 1970; nil for never.
+    /// In seconds since 1970; nil for never.
     package var expiration: Int?
 
-    /// Permanent credentials by default.
     package init(id: String, secret: String, sessionToken: String? = nil, expiration: Int? = nil) {
         self.id = id
         self.secret = secret
@@ -137,12 +135,11 @@ package struct AccessKey: Sendable, Hashable {
     }
 }
 
-/// The percent-encoding of Signature Version 4: all bytes but the unreserved ones of RFC 3986, in upper case.
+/// Signature Version 4's percent-encoding: all bytes except RFC 3986's unreserved ones, in upper case.
 package enum URIEscape {
-    /// Encodes a query's name or value.
     package static func query(_ text: String) -> String { encode(text, keeping: []) }
 
-    /// Encodes an object's key; slashes stay.
+    /// Keeps slashes.
     package static func path(_ text: String) -> String { encode(text, keeping: [UInt8(ascii: "/")]) }
 
     private static func encode(_ text: String, keeping kept: [UInt8]) -> String {
@@ -158,7 +155,7 @@ package enum URIEscape {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// The text of an encoded one, in which a plus sign is a space, as listings have it.
+    /// Decodes a listing's text, in which a plus sign is a space.
     package static func decoded(_ text: String) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -1,13 +1,13 @@
-/// Which names a small store has, from one listing: new images then need no request to find that they are missing.
+/// The names in a small store, from one listing: new images then need no request to find that they are missing.
 ///
 /// States and transitions:
 /// - unknown → listing: a caller begins the listing; the others ask the server meanwhile
 /// - listing → known: it ended
-/// - listing → unknown: it failed; listing → tooMany: the store has more names than are held
-/// - known → listing: after `lifetime`; names that were known still answer meanwhile
+/// - listing → unknown: it failed; listing → tooMany: the store has more names than the limit
+/// - known → listing: after `lifetime`; known names still answer meanwhile
 ///
-/// A name is held as a hash of 64 bits. What it answers is never wrong in a way that loses an image: a name that
-/// another worker stored since the listing is downloaded again, and its upload finds the object. A pure value.
+/// Names are 64-bit hashes. A wrong answer never loses an image: one that another worker stored since the listing is
+/// downloaded again, and its upload finds the object.
 struct KnownNames: Sendable {
     private enum State: Sendable {
         case unknown
@@ -16,7 +16,7 @@ struct KnownNames: Sendable {
         case tooMany
     }
 
-    /// Names held, at 16 bytes each.
+    /// Maximum names, 16 bytes each.
     static let limit = 200_000
     private static let lifetime = Duration.seconds(600)
 
@@ -25,7 +25,7 @@ struct KnownNames: Sendable {
     /// Stored while the listing ran, which may have passed them.
     private var storedMeanwhile: Set<Int> = []
 
-    /// Whether the caller is to list the names now, and report by `finish`.
+    /// Whether the caller must list the names now and report by `finish`.
     mutating func begins(at now: ContinuousClock.Instant) -> Bool {
         var hasNames = false
         switch state {
@@ -33,7 +33,7 @@ struct KnownNames: Sendable {
         case .known(let since):
             guard now - since >= Self.lifetime else { return false }
             hasNames = true
-        // As many listings again would only find more names.
+        // Further listings would only find more names.
         case .tooMany: return false
         case .unknown: break
         }
@@ -44,7 +44,7 @@ struct KnownNames: Sendable {
 
     /// Ends a listing.
     ///
-    /// - Parameter names: hashes of all names; nil when the listing failed or was ended at the limit.
+    /// - Parameter names: hashes of all names; nil if the listing failed or reached the limit.
     mutating func finish(_ names: Set<Int>?, isTooMany: Bool = false, at now: ContinuousClock.Instant) {
         if let names {
             hashes = names.union(storedMeanwhile)
@@ -56,7 +56,7 @@ struct KnownNames: Sendable {
         storedMeanwhile = []
     }
 
-    /// Whether the store certainly lacked the name when it was listed and this process has not stored it since.
+    /// Whether the store lacked the name when listed and this process has not stored it since.
     func lacks(_ name: String) -> Bool {
         switch state {
         case .known, .listing(hasNames: true): !hashes.contains(Self.hash(name))

@@ -3,23 +3,23 @@ internal import Downloader
 private import FoundationEssentials
 private import ImageModel
 
-/// What an object has in addition to its bytes: content type, digest, and the attributes of the file it was made from.
+/// An object's data other than its bytes: content type, digest, and its file's attributes.
 struct ObjectMetadata: Sendable {
-    /// The attributes that are kept, and the names of their metadata.
+    /// The stored attributes and their metadata names.
     private static let attributes = [
         ("larder.validators", "larder-validators"), (extendedDataAttribute, "sdwebimage-extended-data"),
     ]
-    /// Of all metadata of an object, by the API.
+    /// The API's limit for all metadata of an object.
     private static let maximumBytes = 2048
     private static let digestName = "sha256"
 
-    /// SHA-256 of the bytes, 64 hexadecimal digits; nil for an object that another program stored.
+    /// 64 hexadecimal digits; nil for an object stored by another program.
     let sha256: String?
     private var values: [String: String]
 
-    /// Reads the attributes of a file. Blocks.
+    /// Reads a file's attributes. Blocks.
     ///
-    /// - Throws: `tooLarge` for extended data that does not fit; validators that do not fit are left out.
+    /// - Throws: `tooLarge` for extended data that does not fit; omits validators that do not fit.
     init(of file: TemporaryFile, sha256: String) throws(StoreError) {
         self.sha256 = sha256
         values = [Self.digestName: sha256]
@@ -35,7 +35,6 @@ struct ObjectMetadata: Sendable {
         }
     }
 
-    /// The metadata of a stored object.
     init(_ head: ObjectHead) {
         sha256 = head.metadata[Self.digestName]
         values = head.metadata
@@ -48,7 +47,7 @@ struct ObjectMetadata: Sendable {
             + (cacheControl.map { [HeaderField("Cache-Control", $0)] } ?? [])
     }
 
-    /// Sets the attributes of a file that was downloaded; a file system without room for them loses them. Blocks.
+    /// Sets a downloaded file's attributes; lost if the file system has no room for them. Blocks.
     func restore(to file: OpenFile) {
         for (attribute, name) in Self.attributes {
             guard let text = values[name], let bytes = Data(base64Encoded: text) else { continue }

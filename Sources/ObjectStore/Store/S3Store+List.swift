@@ -7,7 +7,7 @@ private import ImageModel
 extension S3Store {
     private static let deletedAtOnce = 1000
 
-    /// Calls `body` with each object of the bucket; `hidden` has no effect, as there are no hidden objects.
+    /// Calls `body` with each object of the bucket; `hidden` has no effect, as no objects are hidden.
     package func list(hidden: Bool, _ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError) {
         let prefix = listPrefix
         var next: String?
@@ -26,7 +26,7 @@ extension S3Store {
         } while next != nil
     }
 
-    /// Counted by a listing.
+    /// Counts by listing.
     package func count() throws(StoreError) -> Int {
         var count = 0
         try list(hidden: false) { (_) throws(StoreError) in
@@ -36,7 +36,7 @@ extension S3Store {
         return count
     }
 
-    /// Deletes all objects, 1,000 with each request, and all local copies.
+    /// Deletes all objects, 1,000 per request, and all local copies.
     package func clear(isDryRun: Bool, deleted: (CacheEntry) -> Void) throws(StoreError) {
         var batch: [CacheEntry] = []
         try list(hidden: false) { (entry) throws(StoreError) in
@@ -59,7 +59,7 @@ extension S3Store {
         batch = []
     }
 
-    /// Not offered: the bucket's life-cycle rules delete objects by age, without a request.
+    /// Not offered: the bucket's life-cycle rules delete objects by age, without requests.
     ///
     /// - Throws: `unsupported`.
     package func expire(
@@ -70,14 +70,14 @@ extension S3Store {
             .unsupported, "expire", "\(client.bucket)", cause: "a life-cycle rule of the bucket deletes old objects")
     }
 
-    /// Whether the bucket had no such object when its names were listed last.
+    /// Whether the latest listing did not contain the object.
     func isCertainlyMissing(_ name: String) -> Bool {
         guard options.holdsNames else { return false }
         if known.withLock({ $0.begins(at: .now) }) { listNames() }
         return known.withLock { $0.lacks(name) }
     }
 
-    /// Lists the names of a small store on a thread of its own, so that the first look-ups need no requests.
+    /// Lists a small store's names on a separate thread, so that the first lookups need no requests.
     package func listNamesAhead() {
         guard options.holdsNames, known.withLock({ $0.begins(at: .now) }) else { return }
         ThreadPool(name: "names", threads: 1).submit { self.listNames() }
@@ -95,12 +95,12 @@ extension S3Store {
             let found = names
             known.withLock { [isTooMany] in $0.finish(isTooMany ? nil : found, isTooMany: isTooMany, at: .now) }
         } catch {
-            // Each name is looked up by a request; the next look-up lists again.
+            // Each name is looked up by a request; the next lookup lists again.
             known.withLock { $0.finish(nil, at: .now) }
         }
     }
 
-    /// The id of the cache; nil when no process has created it.
+    /// The cache's id; nil if no process has created it.
     package func existingID() throws(StoreError) -> String? {
         let (key, file) = (idKey, try begin())
         let descriptor = file.descriptor
@@ -114,7 +114,7 @@ extension S3Store {
         return id
     }
 
-    /// The id of the cache in its object, which the first process creates.
+    /// The cache's id in its object, which the first process creates.
     func bucketID() throws(StoreError) -> String {
         for _ in 0..<2 {
             if let id = try existingID() { return id }
@@ -139,7 +139,7 @@ extension S3Store {
         (client.bucket.prefix.isEmpty ? "" : client.bucket.prefix + "/") + CacheID.fileName
     }
 
-    /// Stores, reads and deletes a small object, to test permissions and the way to the server.
+    /// Stores, reads and deletes a small object, to test permissions and the connection.
     ///
     /// - Throws: the first failure.
     package func probe() throws(StoreError) {

@@ -4,35 +4,34 @@ internal import Downloader
 private import Glibc
 private import ImageModel
 
-/// Images as objects of an S3-compatible store, with a directory in front of it.
+/// Images as objects of an S3-compatible store, with a local directory as a cache.
 ///
-/// The keys are `PREFIX/default/<file name>`, so that a copy of a directory and a bucket have the same names. Reading
-/// asks the directory first, then the bucket, and keeps what it downloads; a store writes to both. Source: SDWebImage
-/// 5.21.5, `SDImageCachesManager`, with the policy `serial` for queries and all caches for stores.
+/// The keys are `PREFIX/default/<file name>`, so that a directory's copy and a bucket have the same names. Reading
+/// tries the directory, then the bucket, and keeps downloads; storing writes to both. Source: SDWebImage 5.21.5,
+/// `SDImageCachesManager`, with the policy `serial` for queries and all caches for stores.
 ///
-/// An upload is conditional, so that a worker that was stopped for long between its last check and its upload replaces
-/// nothing newer. docs/storage.md has the guarantees.
+/// Uploads are conditional, so that a worker that was suspended between its last check and its upload replaces nothing
+/// newer. docs/storage.md has the guarantees.
 package final class S3Store: ImageStore {
-    /// What a store does besides the client's part.
     package struct Options: Sendable {
         /// `Cache-Control` of stored objects, `public, max-age=86400`; nil for none.
         package var cacheControl: String? = "package, max-age=86400"
         /// Larger files are uploaded in parts, `16 MiB`.
         package var partThreshold = 16 << 20
-        /// Bytes of a part, at least 5 MiB, `8 MiB`.
+        /// Bytes per part, at least 5 MiB, `8 MiB`.
         package var partSize = 8 << 20
-        /// When the local directory occupies more bytes, the oldest files in it are deleted, `1 GiB`.
+        /// Bytes of the local directory above which its oldest files are deleted, `1 GiB`.
         package var localSize = 1 << 30
-        /// A copy in it is used for so long after it was stored, and then deleted, `1 day`: shorter than any life-cycle
-        /// rule, so that no copy outlives its object.
+        /// Age at which a local copy is no longer used and deleted, `1 day`: shorter than any life-cycle rule, so that
+        /// no copy outlives its object.
         package var localAge = Duration.seconds(86_400)
-        /// Whether copies are read from and kept in the local directory, `true`. Checks of the bucket set it to false.
+        /// Whether to read and keep copies in the local directory, `true`; false for checks of the bucket.
         package var usesLocal = true
-        /// Whether the names of a small store are listed once, to spare a request for each missing image, `true`.
+        /// Whether to list a small store's names once, to save a request per missing image, `true`.
         package var holdsNames = true
-        /// The media type of a file in a format that Larder does not know, by its first 512 bytes; none by default.
+        /// The media type of a file in an unknown format, by its first 512 bytes; none by default.
         package var mediaType: @Sendable ([UInt8]) -> String? = { _ in nil }
-        /// Read-only stores that are searched for images that this one does not have, none by default.
+        /// Read-only stores that are searched for missing images, none by default.
         package var fallbacks: [any ImageStore] = []
 
         /// The defaults.
@@ -45,41 +44,38 @@ package final class S3Store: ImageStore {
     let known = Locked(KnownNames())
     /// Whether the server has refused `If-Match`.
     private let lacksIfMatch = Locked(false)
-    /// Bytes that came into the local directory since it was expired.
+    /// Bytes added to the local directory since it was last expired.
     private let unexpired: Locked<Int>
     private static let maximumRounds = 8
     private static let expiriesPerSize = 8
 
-    /// A store over a client; nothing is sent.
+    /// A store over a client; sends nothing.
     ///
     /// - Parameter local: receives uploads before they are sent, and keeps copies.
     package init(_ client: ObjectClient, local: DirectoryStore, options: Options = Options()) {
         self.client = client
         self.local = local
         self.options = options
-        // The first copy expires what earlier processes left.
+        // The first copy expires leftovers of earlier processes.
         unexpired = Locked(options.localSize / Self.expiriesPerSize)
     }
 
-    /// The naming of the local directory.
     package var naming: any CacheNaming { local.naming }
-    /// `default`.
+    /// Such as `default`.
     package var directory: String { local.directory }
-    /// False: each would be a request, and no earlier version wrote into buckets.
+    /// False: each would cost a request, and no earlier version wrote to buckets.
     package var searchesEarlierNames: Bool { false }
 
-    /// No: opening an object transfers it.
+    /// False: opening an object transfers it.
     package var keepsAttributes: Bool { false }
-    /// The settings of the options.
     package var fallbacks: [any ImageStore] { options.fallbacks }
 
-    /// An object next to the directory, which is created if necessary.
+    /// An object next to the directory, created if missing.
     package var cacheID: String { get throws(StoreError) { try bucketID() } }
 
-    /// The key of a file's object.
     func key(of name: String) -> String { listPrefix + name }
 
-    /// The beginning of all keys.
+    /// The prefix of all keys.
     var listPrefix: String { (client.bucket.prefix.isEmpty ? "" : client.bucket.prefix + "/") + directory + "/" }
 
     /// `s3://BUCKET/PREFIX/default/<file name>`.
@@ -105,13 +101,13 @@ package final class S3Store: ImageStore {
         return try download(name)
     }
 
-    /// Like `open`; the access time of a local copy stays.
+    /// As `open`, but keeps a local copy's access time.
     package func peek(named name: String) throws(StoreError) -> OpenFile? {
         if try hasCopy(name), let file = try local.peek(named: name) { return file }
         return try download(name)
     }
 
-    /// Of the local copy, else of the object, by a HEAD request or none.
+    /// From the local copy, else by a HEAD request or none.
     package func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
         if try hasCopy(name), let size = try local.size(named: name, isUse: isUse) { return size }
         if isCertainlyMissing(name) { return nil }
@@ -119,7 +115,7 @@ package final class S3Store: ImageStore {
         return try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key)?.size }
     }
 
-    /// Of the object's metadata, by a HEAD request; else of its bytes.
+    /// From the object's metadata, by a HEAD request; else from its bytes.
     package func digest(named name: String) throws(StoreError) -> String? {
         if isCertainlyMissing(name) { return nil }
         let key = key(of: name)
@@ -142,7 +138,7 @@ package final class S3Store: ImageStore {
         if let expected = metadata.sha256, found != expected {
             throw StoreError(.damaged, "use", url(of: name), cause: "its digest is not the one in its metadata")
         }
-        // Opened before the commit, after which expiry may delete the name.
+        // Open it before the commit, after which expiry may delete the name.
         let opened = try OpenFile(ifPresent: file.path)
         if let opened { metadata.restore(to: opened) }
         guard options.usesLocal else {
@@ -193,7 +189,7 @@ package final class S3Store: ImageStore {
     private enum WriteOutcome: Sendable {
         /// By this upload.
         case written
-        /// The object was there already, with the same bytes.
+        /// The object already had the same bytes.
         case present
         case notPermitted
     }
@@ -229,8 +225,8 @@ package final class S3Store: ImageStore {
         return outcome
     }
 
-    /// Makes an object appear under the condition that the store has what was seen before `isPermitted` was asked,
-    /// which is directly before each try.
+    /// Writes an object on condition that the store is unchanged since it was read, before `isPermitted` was called,
+    /// immediately before each try.
     private func write(
         _ name: String, _ sha256: String, _ isPermitted: () -> Bool,
         _ send: @escaping @Sendable (WriteCondition, @escaping WritePermission) async throws(ObjectStoreError) -> Void
@@ -257,7 +253,7 @@ package final class S3Store: ImageStore {
         throw StoreError(.busy, "upload", url(of: name))
     }
 
-    /// The condition after one that did not hold; nil when the object has the same bytes.
+    /// The condition for the next try; nil if the object has the same bytes.
     private func next(_ name: String, _ sha256: String) throws(StoreError) -> WriteCondition? {
         let key = key(of: name)
         let head = try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key) }
@@ -280,13 +276,13 @@ package final class S3Store: ImageStore {
 
     // MARK: - The local directory
 
-    /// Whether there is a copy of a file, so new that the bucket has the object.
+    /// Whether there is a copy recent enough that the bucket still has the object.
     private func hasCopy(_ name: String) throws(StoreError) -> Bool {
         guard options.usesLocal, let created = try local.creationDate(named: name) else { return false }
         return created > Timestamp.now - options.localAge
     }
 
-    /// Expires it at the first copy and after each eighth of its size.
+    /// Expires the directory at the first copy and after each eighth of its size.
     private func expireLocally(after bytes: Int) {
         let isDue = unexpired.withLock { count in
             count += bytes
@@ -297,7 +293,7 @@ package final class S3Store: ImageStore {
         guard isDue else { return }
         let policy = ExpiryPolicy(
             maxAge: options.localAge, maxSize: options.localSize, date: .creation, sparing: .zero)
-        // Another thread or process that expires it does the same.
+        // Another thread or process may be expiring it already.
         _ = try? local.expire(policy, now: .now, isDryRun: false, deleted: { _ in }, progress: { _ in true })
     }
 }
