@@ -3,16 +3,16 @@
 -- Schema larder holds the functions and views, which are the contract. Schema larder_data holds the tables and helper
 -- functions, which any migration may change.
 --
--- The files follow the way of a job: what an operator sets up (queues, pipelines, batches), the tables, enqueue, the
--- worker's calls, the calls of operators, the tasks of maintenance, and what people read. A file holds one subject: its
--- tables, its functions and its maintenance task.
+-- The files follow a job's life: the operator's setup (queues, pipelines, batches), the tables, enqueue, the worker's
+-- calls, the operators' calls, maintenance, and views. Each file has one subject: its tables, functions and maintenance
+-- task.
 --
 -- Each table has a replica identity, its primary key or else the whole row, so that a publication of all tables does
 -- not refuse updates and deletes.
 --
--- Versioned rows. While an old snapshot is open every version of a row stays, and an index finds the versions of one
+-- Versioned rows. While an old snapshot is open, every version of a row stays, and an index finds the versions of one
 -- key from the oldest on. So the key of a row that is updated every second ends with a number that each update
--- increases (maintenance, worker, claim_cursor). Readers take the highest number, which the index read backwards finds
+-- increases (maintenance, worker, claim_cursor). Readers take the highest number, which a backward index scan finds
 -- first. Functions that read such rows exclude bitmap scans, which would read all versions.
 --
 -- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;
@@ -22,7 +22,7 @@
 
 DO $$
 BEGIN
-    -- A URL is its bytes; only with UTF8 on both sides do they pass unchanged.
+    -- A URL is its bytes; they pass unchanged only with UTF8 on both sides.
     IF current_setting('server_encoding') <> 'UTF8' THEN
         RAISE EXCEPTION 'Larder needs a database in UTF8, this one is in %', current_setting('server_encoding');
     END IF;
@@ -65,7 +65,7 @@ BEGIN
     END IF;
 END $$;
 
--- Refuses an argument: raises 22023 with this text, if there is one.
+-- Refuses an argument: raises 22023 with this text, unless it is null.
 CREATE FUNCTION larder_data.refuse(fault text, hint text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -84,13 +84,13 @@ BEGIN
         OR octet_length(name) > 200 OR name ~ E'[\\x01-\\x1f\\x7f-\\x9f\\u2028-\\u202e]';
 END $$;
 
--- Functions run with the rights of their owner, so the role that called them is in these two settings. SET ROLE checks
--- membership, so `role` cannot be forged.
+-- Functions run with their owner's rights, so the calling role is in these two settings. SET ROLE checks membership, so
+-- `role` cannot be forged.
 CREATE FUNCTION larder_data.caller() RETURNS regrole
 LANGUAGE sql STABLE
 RETURN quote_ident(coalesce(nullif(current_setting('role'), 'none'), session_user::text))::regrole;
 
--- These in PL/pgSQL, because Postgres plans functions in SQL anew in each call.
+-- In PL/pgSQL, because Postgres plans SQL functions anew in each call.
 CREATE FUNCTION larder_data.is_operator(roles name[] DEFAULT '{larder_admin}') RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,11 +1,11 @@
 -- Maintenance, without a leader: any number of sessions call larder.maintain(). A task is a row and a function
--- larder_data.maintenance_TASK, which is in the file of its subject. A task that is due is run by the first caller that
--- locks its row of larder_data.task; the others skip it, and the lock ends with the transaction. Each run handles a
--- bounded number of rows and skips rows that others hold.
+-- larder_data.maintenance_TASK, which is in its subject's file. The first caller that locks a due task's row in
+-- larder_data.task runs it; the others skip it, and the lock ends with the transaction. Each run handles a bounded
+-- number of rows and skips rows that others hold.
 --
--- Kinds of tasks. urgent: other work waits for them, so callers run them in statements of their own, never behind
--- routine ones. routine: all others. owner: statements that cannot run in a function, see
--- larder_data.owner_statements(). call: how often a heartbeat tells one worker of the fleet that maintenance is due.
+-- Kinds of tasks. urgent: other work waits for them, so callers run them in separate statements, never behind routine
+-- ones. routine: all others. owner: statements that cannot run in a function, see larder_data.owner_statements(). call:
+-- how often a heartbeat tells one worker of the fleet that maintenance is due.
 
 CREATE TABLE larder_data.task (
     task text PRIMARY KEY,
@@ -54,12 +54,12 @@ INSERT INTO larder_data.maintenance (task) SELECT t.task FROM larder_data.task t
 
 CREATE VIEW larder_data.current_task AS
 SELECT t.*, m.number, m.next_at, m.was_due_at, m.cursor, m.failed_at, m.last_error,
-    -- Also where the next run lies more than a period ahead: the clock was set back.
+    -- Also if the next run lies more than a period ahead: the clock was set back.
     m.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s' AS is_due
 FROM larder_data.task t, LATERAL (
     SELECT * FROM larder_data.maintenance x WHERE x.task = t.task ORDER BY x.number DESC LIMIT 1) AS m;
 
--- Locks a task that is due, or any with force, and sets when it is next due; false if another caller runs it.
+-- Locks a task that is due, or any with force, and sets when it is next due; false if another caller is running it.
 CREATE FUNCTION larder_data.take_task(task text, force boolean DEFAULT false) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
@@ -67,7 +67,7 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM FROM larder_data.task t WHERE t.task = take_task.task FOR UPDATE SKIP LOCKED;
-    -- Again: until the lock another caller may have run it.
+    -- Check again: another caller may have run it before the lock.
     IF NOT FOUND
         OR NOT force AND NOT (SELECT t.is_due FROM larder_data.current_task t WHERE t.task = take_task.task) THEN
         RETURN false;
@@ -89,7 +89,7 @@ BEGIN
         WHERE x.task = change_task.task ORDER BY x.number DESC LIMIT 1);
 END $$;
 
--- The adaptive pace of a task that may read many dead rows: due again after 50 times as long as it ran, no sooner than
+-- Adaptive pace for a task that may read many dead rows: due again after 50 times its run time, no sooner than
 -- `shortest` and no later than after its period.
 CREATE FUNCTION larder_data.reschedule(
     task text, began_at timestamptz, shortest interval, times int DEFAULT 50
@@ -100,7 +100,7 @@ LANGUAGE sql AS $$
         (SELECT t.every FROM larder_data.task t WHERE t.task = reschedule.task)))
 $$;
 
--- Heartbeats call this. A turn that is a second late is locked by a transaction that stays open: every caller gets it.
+-- Called by heartbeats. A turn that is a second late is locked by an open transaction: every caller gets it.
 CREATE FUNCTION larder_data.take_call() RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -113,7 +113,7 @@ BEGIN
     RETURN larder_data.take_task('call') OR due < clock_timestamp() - interval '1 s';
 END $$;
 
--- Tasks find rows by their keys, whatever the statistics say.
+-- Tasks must find rows by their keys, whatever the statistics say.
 CREATE FUNCTION larder_data.run_task(task text) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET jit = off AS $$
@@ -124,9 +124,9 @@ BEGIN
     RETURN moved;
 END $$;
 
--- Each task fails alone: its error is recorded and answered, and the task runs again when it is next due. No task
--- waits longer than lock_timeout for a lock. What a call did is visible when the whole call has ended, and its locks on
--- tasks last as long, so urgent tasks come last in a call for all.
+-- Each task fails alone: its error is recorded and returned, and the task runs again when next due. No task waits
+-- longer than lock_timeout for a lock. A call's changes are visible, and its task locks end, when the whole call ends,
+-- so urgent tasks come last in a call for all.
 CREATE FUNCTION larder.maintain(force boolean DEFAULT false, kind text DEFAULT NULL)
 RETURNS TABLE (task text, moved int, error text, error_code text)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '2s' AS $$
@@ -135,13 +135,13 @@ BEGIN
     PERFORM larder_data.require_read_committed();
     PERFORM larder_data.refuse(format('the kind is urgent or routine, not "%s"', maintain.kind))
     WHERE maintain.kind NOT IN ('urgent', 'routine');
-    -- In one query, because most calls of a large fleet find nothing due: to try each task costs three times as much.
+    -- In one query, because most calls of a large fleet find nothing due: trying each task costs three times as much.
     FOREACH task IN ARRAY ARRAY(
         SELECT t.task FROM larder_data.current_task t
         WHERE t.kind IN ('urgent', 'routine') AND t.kind = coalesce(maintain.kind, t.kind) AND (force OR t.is_due)
         ORDER BY t.kind = 'urgent', t.place)
     LOOP
-        -- Locked one by one, so that no task is held before its turn.
+        -- Lock one by one, so that no task is held before its turn.
         CONTINUE WHEN NOT larder_data.take_task(task, force);
         error := NULL;
         error_code := NULL;

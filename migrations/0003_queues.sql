@@ -1,5 +1,5 @@
--- Queues: the table, pause and resume, settings, and the notification of waiting workers. What limits a queue's running
--- jobs and rate is in limits.sql.
+-- Queues: the table, pause and resume, settings, and the notification of waiting workers. Limits of running jobs and
+-- rate are in limits.sql.
 
 CREATE TABLE larder_data.queue (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,7 +1,7 @@
--- Pipelines: each change adds a version, so that live jobs and records keep the text that they were made with.
+-- Pipelines: each change adds a version, so that live jobs and records keep their text.
 --
--- A version that no enqueue has named for longer than history is kept is first retired, which hides it, and deleted two
--- days later: a transaction that had found it before has ended by then.
+-- A version not enqueued for longer than history is kept is first retired, which hides it, and deleted two days later:
+-- any transaction that found it before has ended by then.
 
 CREATE TABLE larder_data.pipeline (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,7 +1,7 @@
 -- Batches: the tables, how a batch is named, opened, locked and sealed, and lists that are enqueued in several calls.
 --
--- A batch is given as text: its name, or its id in digits. Therefore a name that is all digits is refused. A name can
--- be used again when its batch is over: name@3 is its third run, name@-1 the one before the latest.
+-- A batch is given as text: its name, or its id in digits. So a name that is all digits is refused. A name can be
+-- reused when its batch is over: name@3 is its third run, name@-1 the run before the latest.
 
 CREATE TABLE larder_data.batch (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -90,7 +90,7 @@ BEGIN
     END IF;
 END $$;
 
--- VOLATILE, so that each statement has a snapshot of its own: in this order nothing can be added unseen.
+-- VOLATILE, so that each statement has its own snapshot: in this order nothing can be added unseen.
 CREATE FUNCTION larder_data.is_over(b larder_data.batch) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -99,13 +99,13 @@ BEGIN
     ELSIF b.sealed_at IS NULL OR larder_data.is_being_added_to(b.id) THEN
         RETURN false;
     END IF;
-    -- Maintenance finishes a batch only a moment after its last item.
+    -- Maintenance finishes a batch a moment after its last item.
     RETURN EXISTS (SELECT FROM larder_data.ledger l WHERE l.batch_id = b.id AND l.open = 0);
 END $$;
 
--- Inserts a batch; without an id if there is one meanwhile. Another open transaction may have inserted it. The default
--- batch of a day is then marked as sealed, so that the caller takes the next one of the day; for a name the call waits
--- as long as an operator's, and fails with LA010.
+-- Inserts a batch; without an id if it exists by now. Another open transaction may have inserted it. Then a day's
+-- default batch is marked as sealed, so that the caller takes the next one of the day; for a name the call waits as
+-- long as an operator's, and fails with LA010.
 CREATE FUNCTION larder_data.insert_batch(
     name text, run int, queue text, pipeline text, priority int, daily date, OUT b larder_data.batch
 )
@@ -126,8 +126,8 @@ EXCEPTION WHEN lock_not_available THEN
     b.sealed_at := now();
 END $$;
 
--- The latest batch of a name, not finished before the transaction ends; a new one if there is none, if the latest one
--- is over, or, with next_run, sealed. The row is read without a lock, again after larder_data.start_adding, see
+-- The latest batch of a name, not finished before the transaction ends; a new one if there is none, if the latest is
+-- over, or, with next_run, sealed. The row is read without a lock, and again after larder_data.start_adding, see
 -- adding.sql.
 CREATE FUNCTION larder_data.open_batch(
     name text, queue text, pipeline text, priority int, daily date, next_run boolean DEFAULT false
@@ -142,7 +142,7 @@ BEGIN
         latest_id := (
             SELECT x.id FROM larder_data.batch x WHERE x.name = open_batch.name ORDER BY x.run DESC LIMIT 1);
         SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
-        -- A daily batch that is sealed: the caller takes the next one.
+        -- A sealed daily batch: the caller takes the next one.
         EXIT WHEN FOUND AND open_batch.daily IS NOT NULL AND b.sealed_at IS NOT NULL;
         IF FOUND AND (open_batch.daily IS NOT NULL
             OR NOT larder_data.is_over(b) AND NOT (next_run AND b.sealed_at IS NOT NULL)) THEN
@@ -161,7 +161,7 @@ CREATE FUNCTION larder_data.daily_batch(queue text) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 DECLARE
     b larder_data.batch;
-    -- Not now(): a long transaction would use the batch of a day that is sealed already.
+    -- Not now(): a long transaction would use a sealed earlier day's batch.
     today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
     first_name text := queue || '/' || to_char(today, 'YYYY-MM-DD');
 BEGIN
@@ -175,7 +175,7 @@ BEGIN
     RETURN b;
 END $$;
 
--- STABLE, so that it is not called while a statement is planned whose condition excludes it.
+-- STABLE, so that it is not called while planning a statement whose condition excludes it.
 CREATE FUNCTION larder_data.check_batch_name(name text) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -185,7 +185,7 @@ BEGIN
     WHERE name ~ '^[0-9]+$|@-?[0-9]+$';
 END $$;
 
--- The batch of a name or id, created if a name is missing or its batch is over.
+-- The batch of a name or id, created if the name is missing or its batch is over.
 CREATE FUNCTION larder_data.batch_for_enqueue(
     batch text, pipeline text, priority int, queue text, next_run boolean DEFAULT false
 ) RETURNS larder_data.batch
@@ -239,8 +239,7 @@ COMMENT ON FUNCTION larder.batch_open IS
     'opens its next run; with next_run also one whose batch is sealed and has open items. notify: the id is sent on '
     'channel larder_batch when the batch is finished.';
 
--- Raises LA010 and names the session of the transaction `holder`, or else of the oldest one that locks rows of the
--- table.
+-- Raises LA010 naming the session of the transaction `holder`, or else of the oldest one that locks rows of the table.
 CREATE FUNCTION larder_data.raise_locked(what text, of_table regclass, holder xid DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -259,7 +258,7 @@ BEGIN
         USING ERRCODE = 'LA010', HINT = 'Repeat the call when that transaction has ended, or end it.';
 END $$;
 
--- Polls, because a row that is locked in a block with an exception handler and updated after it takes a multixact.
+-- Polls: a row that is locked in a block with an exception handler and updated after it takes a multixact.
 CREATE FUNCTION larder_data.lock_batch(batch text, refused text[] DEFAULT '{}') RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -302,8 +301,8 @@ COMMENT ON FUNCTION larder.batch_seal IS
     'Closes a batch for more URLs. Transactions that have added to it and are still open may commit; the batch is '
     'finished after the last of them.';
 
--- Each call gives the start of its part of a list, and the count moves on in its transaction: a call that is repeated,
--- or a second producer with the same list, adds nothing.
+-- Each call gives the start of its part of a list, and its transaction advances the count: a repeated call, or a second
+-- producer with the same list, adds nothing.
 CREATE FUNCTION larder_data.advance_source(batch_id bigint, source text, source_from bigint, urls text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

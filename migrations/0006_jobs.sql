@@ -1,9 +1,9 @@
 -- The tables of live jobs.
 --
 -- A job is one wide row of `job`. Its state is one narrow row in exactly one of four small tables: ready, scheduled,
--- running, suspended. A change of state moves the narrow row; the wide row changes only on a retry or a join. A job
--- that ends leaves these tables for job_history. State rows are never updated, only inserted and deleted, so that a row
--- that was found by its key can be deleted by its ctid.
+-- running, suspended. A state change moves the narrow row; the wide row changes only on a retry or join. An ended job
+-- leaves these tables for job_history. State rows are only inserted and deleted, so a row found by its key can be
+-- deleted by its ctid.
 
 CREATE TABLE larder_data.origin (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -51,7 +51,7 @@ COMMENT ON TABLE larder_data.job IS
     'last_*: the previous attempt. key: larder_data.job_key(). meta: the producer''s, which nothing reads. '
     'traceparent: the producer''s span, as W3C Trace Context writes it.';
 CREATE INDEX job_batch ON larder_data.job (batch_id, id) WHERE items > 0;
--- Jobs that only items of job_item want. Claims test whether there are any; mostly there are none.
+-- Jobs needed only by items of job_item. Claims test whether there are any; mostly there are none.
 CREATE INDEX job_without_items ON larder_data.job (id) WHERE items = 0;
 CREATE INDEX job_not_after ON larder_data.job (not_after) WHERE not_after IS NOT NULL;
 
@@ -102,7 +102,7 @@ CREATE TABLE larder_data.running (
 );
 COMMENT ON TABLE larder_data.running IS
     'Jobs that a worker holds. (job_id, worker_id, claim_no) is the fence: a result that names another claim is stale.';
--- In the order of the claims, so that what a worker holds is found behind the dead rows of its earlier claims, see
+-- In claim order, so that a worker's jobs are found behind the dead rows of its earlier claims, see
 -- worker.oldest_claim.
 CREATE INDEX running_claim ON larder_data.running (worker_id, claim_no);
 

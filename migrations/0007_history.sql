@@ -1,5 +1,5 @@
--- History: the records of jobs and items that ended and of attempts that failed, in one partition per day, so that a
--- day past its retention is dropped as a whole.
+-- History: records of ended jobs and items and of failed attempts, in one partition per day, so that an expired day is
+-- dropped as a whole.
 
 CREATE TABLE larder_data.job_attempt (
     at timestamptz NOT NULL DEFAULT now(),
@@ -22,10 +22,9 @@ COMMENT ON TABLE larder_data.job_attempt IS
     'Attempts that failed and were retried after delay_ms, by day (UTC), and those that ended as cancelled when their '
     'job was wanted again. The last attempt of a job is in job_history.';
 
--- How a job or an item ended.
 CREATE TYPE larder_data.outcome AS ENUM ('succeeded', 'failed', 'cancelled');
 
--- 2^52, which a double holds: no job has so high an id. So one index has the jobs and the items of a batch apart.
+-- 2^52, which a double holds and no job's id reaches. So one index separates the jobs and items of a batch.
 CREATE SEQUENCE larder_data.item_id AS bigint MINVALUE 4503599627370496;
 CREATE FUNCTION larder_data.is_item(record bigint) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN record >= 4503599627370496;
@@ -90,8 +89,8 @@ CREATE INDEX job_history_failures ON larder_data.job_history (finished_at, job_i
     WHERE outcome = 'failed' AND retried_as IS NULL AND discarded_at IS NULL;
 CREATE INDEX job_history_url ON larder_data.job_history (hashtextextended(url, 0)) WHERE reason IS NULL;
 
--- The tables of history have one partition per day and no default partition. A partition is created alone and
--- then attached, because CREATE TABLE ... PARTITION OF would lock the parent exclusively.
+-- The history tables have one partition per day and no default partition. A partition is created alone and then
+-- attached, because CREATE TABLE ... PARTITION OF would lock the parent exclusively.
 CREATE FUNCTION larder_data.maintenance_partitions() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -117,9 +116,9 @@ BEGIN
 END $$;
 SELECT larder_data.maintenance_partitions();
 
--- Creates the partitions for this transaction's day if they are missing; LA010 if another transaction does so and does
--- not end. After a pause of weeks an enqueue or a completion may come before maintenance. Another open transaction may
--- be creating the partitions: its end is awaited no longer than an operator's call waits for a lock.
+-- Creates the partitions for this transaction's day if missing: after a pause of weeks an enqueue or completion may
+-- come before maintenance. LA010 if another open transaction is creating them and does not end within the time that an
+-- operator's call waits for a lock.
 CREATE FUNCTION larder_data.ensure_today() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -2,12 +2,13 @@
 --
 -- Each transaction inserts rows of differences into batch_delta, and maintenance folds them into batch_total. No
 -- transaction updates a shared row, and totals are exact because the differences commit with the change that they
--- count. While an old snapshot is open, folded entries are dead rows, and the fold, which reads all of them, slows.
+-- count. While an old snapshot is open, folded entries are dead rows, and the fold, which reads all of them, slows
+-- down.
 --
--- A batch whose entries cannot be added up is kept in batch_fault, for health, and tried again every minute; the other
--- batches go on.
+-- A batch whose entries cannot be summed is kept in batch_fault, for health, and retried every minute; the other
+-- batches continue.
 
--- The columns of the ledger are in items. succeeded includes fresh; failed includes blocked and invalid.
+-- Columns are in items. succeeded includes fresh; failed includes blocked and invalid.
 CREATE TABLE larder_data.batch_delta (
     batch_id bigint NOT NULL,
     bytes_in bigint NOT NULL DEFAULT 0,
@@ -95,8 +96,8 @@ CREATE TABLE larder_data.throughput (
 COMMENT ON TABLE larder_data.throughput IS
     'What the ledger gained per minute, in items, all batches together. reopened: failed items that were retried.';
 
--- An exponential mean per second over 30 s, updated with the items that finished in the time passed. At least e^-100:
--- after some hours without entries the exponential would raise an underflow error.
+-- An exponential mean per second over 30 s, updated with the items finished in the passed time. At least e^-100: after
+-- some hours without entries the exponential would raise an underflow error.
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
 LANGUAGE sql IMMUTABLE BEGIN ATOMIC
     SELECT rate * weight + finished / seconds * (1 - weight) FROM (
@@ -139,7 +140,7 @@ BEGIN
         GROUP BY d.batch_id, d.domain, 3 ORDER BY d.batch_id, d.domain, 3
         ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n
     ), by_batch AS (
-        -- The first rate of a batch is the mean since it was opened.
+        -- A batch's first rate is the mean since it was opened.
         INSERT INTO larder_data.batch_total AS t (
             batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined,
             retries, downloads, variants, last_job, last_at, worked_at, rate)
@@ -197,10 +198,10 @@ BEGIN
     RETURN moved;
 END $$;
 
--- Counts per batch, exact at this instant. rate, folded_at: as in batch_total. folded: items in batch_total that jobs
--- completed. last_at: when the counts last changed. Folded plus new entries. In a cancelled batch every open item
--- counts as cancelled: maintenance ends its jobs later. The new entries are added up in one pass, not by a look-up per
--- batch; a condition on batch_id is applied in that pass.
+-- Counts per batch, exact at this instant: folded plus new entries. rate, folded_at: as in batch_total. folded: items
+-- in batch_total completed by jobs. last_at: when the counts last changed. In a cancelled batch every open item counts
+-- as cancelled: maintenance ends its jobs later. The new entries are summed in one pass instead of a lookup per batch;
+-- a condition on batch_id is applied in that pass.
 CREATE VIEW larder_data.ledger AS
 SELECT b.id AS batch_id, b.name, b.run, b.owner, b.daily, b.queue_id, b.created_at, b.sealed_at, b.paused_at,
     b.paused_by, b.cancelled_at, b.finished_at, c.total, c.succeeded, c.failed,

@@ -1,6 +1,6 @@
--- What each error means, as rows that an operator may change or add. The seed follows SDWebImage 5.21.5
+-- The meaning of each error, as rows that an operator may change or add. The seed follows SDWebImage 5.21.5
 -- (SDWebImageManager, SDWebImageDownloader) where it has a rule. Sources/ImageModel/FailureClassification.swift holds
--- the same table. A code that means the same as the rest of its domain has no row.
+-- the same table. Codes treated like the rest of their domain have no row.
 
 CREATE TABLE larder_data.retry_rule (
     domain text NOT NULL,

@@ -1,5 +1,5 @@
--- The blocklist: URLs whose final failure keeps them from being downloaded for a while, and those that an operator
--- blocks. An operator's block is no failure: the next failure blocks for as long as it would have before.
+-- The blocklist: URLs not downloaded for a while after a final failure, or blocked by an operator. An operator's block
+-- is no failure: it does not lengthen the next failure's block.
 
 CREATE TABLE larder_data.blocklist (
     url_hash bytea PRIMARY KEY,
@@ -21,13 +21,12 @@ COMMENT ON TABLE larder_data.blocklist IS
     'the image exceeded it; a worker with a higher one is not blocked. Expired rows are kept for a while, because the '
     'next block of the same URL lasts twice as long.';
 
--- Identity of a URL: 128 bits of SHA-256 of its bytes. STABLE although they always return the same, because convert_to
--- is, and only so does Postgres inline them.
+-- Identity of a URL: 128 bits of SHA-256 of its bytes. STABLE, because convert_to is: only so does Postgres inline it.
 CREATE FUNCTION larder_data.url_hash(url text) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16);
 
--- Ends the blocks of failures after a download with RetryFailed, as SDWebImage does. A block by an operator stays. A
--- locked row is skipped: its holder decides on that URL.
+-- Ends the blocks of failures after a download with RetryFailed, as SDWebImage does. An operator's block stays. Skips a
+-- locked row: its holder decides on that URL.
 CREATE FUNCTION larder_data.unblock(urls text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -62,7 +61,7 @@ BEGIN
         until = greatest(x.until, excluded.until),
         operator_until = greatest(x.operator_until, excluded.operator_until), last_at = now(), http_status = NULL,
         worker_limit = NULL, domain = excluded.domain, code = excluded.code,
-        -- An operator's block that is repeated without a reason keeps the reason.
+        -- An operator's block repeated without a reason keeps the reason.
         message = CASE WHEN reason IS NULL AND x.operator_until IS NOT NULL THEN x.message ELSE excluded.message END;
     GET DIAGNOSTICS blocked = ROW_COUNT;
     RETURN blocked;

@@ -1,6 +1,6 @@
 -- Checks of an enqueue: its URLs' origins, keys and faults, and its other arguments.
 
--- Identity of a live job: url_hash, then the id of the pipeline.
+-- Identity of a live job: url_hash, then the pipeline's id.
 CREATE FUNCTION larder_data.job_key(url text, pipeline_id int) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16) || int4send(pipeline_id);
@@ -17,16 +17,16 @@ CREATE VIEW larder_data.enqueue_error (fault, domain, code, message) AS VALUES
     (7, NULL, NULL, NULL),
     (8, 'SDWebImageErrorDomain', 1000, 'a file: URL is file:// and an absolute path, escaped: file:///data/a%20b.jpg');
 
--- The origin of each URL, or its fault, a number of larder_data.enqueue_error. E'' where there are backslashes: without
--- it they mean what standard_conforming_strings says.
+-- Each URL's origin, or its fault, a number of larder_data.enqueue_error. Backslashes need E'': otherwise they depend
+-- on standard_conforming_strings.
 --
--- Stages are materialised because the planner would otherwise repeat each expression at each use. PL/pgSQL because it
--- keeps the plan, which is half the cost for one URL.
+-- Stages are materialised because the planner would otherwise repeat each expression at each use. PL/pgSQL keeps the
+-- plan, which halves the cost for one URL.
 CREATE FUNCTION larder_data.validate(urls text[], OUT origins text[], OUT faults smallint[])
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     WITH parsed AS MATERIALIZED (
-        -- Userinfo, up to the last @, is no part of an origin.
+        -- Userinfo, up to the last @, is not part of an origin.
         SELECT t.ord, t.url, lower(left(t.url, c.colon - 1) COLLATE "C") AS scheme, lower(regexp_replace(
             split_part(split_part(split_part(substr(t.url, c.colon + 3), '/', 1), '?', 1), '#', 1), '^.*@', '')
             COLLATE "C") AS host
@@ -60,8 +60,8 @@ BEGIN
     INTO origins, faults FROM verdict v;
 END $$;
 
--- A call has few different sites, so that validate runs on each of them once. A URL in an unusual spelling (another
--- scheme, capitals in it) is its own site.
+-- A call has few different sites, so validate runs once per site. A URL in an unusual spelling (another scheme,
+-- capitals in it) is its own site.
 CREATE FUNCTION larder_data.site(url text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN starts_with(url, 'https://') THEN 'https://' || split_part(url, '/', 3)
@@ -85,8 +85,8 @@ BEGIN
     RETURN name;
 END $$;
 
--- Per URL the id of its origin and the key of its job, NULL for an invalid one. Adds missing origins, and keeps origins
--- and pipeline from the purge; waits for no other producer that does so.
+-- Per URL its origin's id and its job's key, NULL if invalid. Adds missing origins, and protects origins and pipeline
+-- from the purge; waits for no other producer doing so.
 CREATE FUNCTION larder_data.identify(urls text[], pipeline_id int, OUT origin_ids int[], OUT keys bytea[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -96,7 +96,7 @@ DECLARE
     names text[] := ARRAY(SELECT DISTINCT u.name FROM unnest(origins) AS u (name) WHERE u.name IS NOT NULL ORDER BY 1);
     today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
 BEGIN
-    -- The anti-join is there because ON CONFLICT alone uses up an id for each known origin. In order of names, so that
+    -- The anti-join is needed because ON CONFLICT alone uses up an id for each known origin. Ordered by name, so that
     -- two calls cannot deadlock.
     INSERT INTO larder_data.origin (name)
     SELECT d.name FROM unnest(names) AS d (name)
@@ -126,7 +126,7 @@ BEGIN
     ) AS g;
 END $$;
 
--- The id of the origin of a URL, which is added if it is missing.
+-- The id of a URL's origin, added if missing.
 CREATE FUNCTION larder_data.origin_of(url text) RETURNS int
 LANGUAGE sql AS $$ SELECT i.origin_ids[1] FROM larder_data.identify(ARRAY[larder_data.origin_name(url)], 0) AS i $$;
 
@@ -140,7 +140,7 @@ EXCEPTION WHEN data_exception THEN
     RETURN false;
 END $$;
 
--- The cache of an id; without one the only cache that workers of the last day filled, if any.
+-- The cache with this id; without one the only cache filled by workers of the last day, if any.
 CREATE FUNCTION larder_data.find_cache(cache text) RETURNS int
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -200,7 +200,7 @@ BEGIN
         WHEN EXISTS (SELECT FROM unnest(metas) AS m (meta)
             WHERE json_typeof(m.meta) <> 'object' OR octet_length(m.meta::text) > 4096)
         THEN 'a meta is a JSON object of at most 4096 bytes' END);
-    -- json accepts escapes and numbers that nothing can read, and maintenance reads them again. jsonb refuses them.
+    -- json accepts escapes and numbers that nothing can read, but maintenance reads them again. jsonb refuses them.
     IF template.context IS NOT NULL OR metas IS NOT NULL THEN
         PERFORM template.context::jsonb, (SELECT count(m.meta::jsonb) FROM unnest(metas) AS m (meta));
     END IF;

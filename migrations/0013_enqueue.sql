@@ -1,8 +1,8 @@
 -- Enqueue, in the caller's transaction. A call is a few statements over arrays, which are cheap per URL.
 --
 -- Live jobs of the keys are joined by rows of job_item, without a lock, see items.sql; the others are inserted. Two
--- calls that insert the same key meet at the unique index, and the later one starts over and joins. (ON CONFLICT DO
--- UPDATE would do both, and costs 15 % more.) Keys are inserted in order, so that two calls cannot deadlock.
+-- calls that insert the same key meet at the unique index, and the later one restarts and joins. (ON CONFLICT DO UPDATE
+-- would do both, but costs 15 % more.) Keys are inserted in order, so that two calls cannot deadlock.
 
 -- Which URLs are blocked, which are fresh by which job, and the keys of the others.
 CREATE FUNCTION larder_data.answer_at_once(
@@ -14,7 +14,7 @@ DECLARE
     -- Bits that do not change what is stored: RetryFailed 1, LowPriority 2, RefreshCached 8, HighPriority 128,
     -- FromCacheOnly 32768, FromLoaderOnly 65536.
     ignored_options CONSTANT bigint := 98443;
-    -- RetryFailed (1) passes what failures blocked, not what an operator blocked.
+    -- RetryFailed (1) passes blocks by failures, but not by an operator.
     retries_failed boolean := template.options & 1 = 1;
     checks_blocklist boolean := EXISTS (SELECT FROM larder_data.blocklist);
 BEGIN
@@ -27,7 +27,7 @@ BEGIN
         SELECT t.key, t.ord, f.job_id AS fresh, CASE
             WHEN t.key IS NULL THEN NULL
             WHEN checks_blocklist AND EXISTS (
-                -- Whether a worker's limit applies is known when a worker claims the job.
+                -- Whether a worker's limit applies is only known at the claim.
                 SELECT FROM larder_data.blocklist b
                 WHERE b.url_hash = substring(t.key FOR 16)
                     AND CASE WHEN retries_failed OR b.worker_limit IS NOT NULL THEN b.operator_until
@@ -46,7 +46,7 @@ BEGIN
     ) AS g;
 END $$;
 
--- Inserts a job for each key that is neither NULL nor live. Per URL: the job, and whether it is the first of it.
+-- Inserts a job for each key that is neither NULL nor live. Per URL: the job, and whether it is the job's first.
 CREATE FUNCTION larder_data.insert_jobs(
     template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], live_keys bytea[],
     metas json[], OUT jobs bigint[], OUT are_new boolean[]
@@ -60,7 +60,7 @@ BEGIN
         SELECT k.key, min(k.ord) AS ord, count(*) AS items FROM unnest(keys) WITH ORDINALITY AS k (key, ord)
         WHERE k.key IS NOT NULL AND k.key NOT IN (SELECT unnest(live_keys)) GROUP BY k.key
     ), turns AS (
-        -- Origins take turns, so that one of them does not fill the head of the queue.
+        -- Origins take turns, so that none fills the head of the queue.
         SELECT n.*, g.url, g.origin_id, g.meta, row_number() OVER (PARTITION BY g.origin_id ORDER BY g.ord) AS turn
         FROM new n JOIN unnest(urls, origin_ids, metas) WITH ORDINALITY AS g (url, origin_id, meta, ord) USING (ord)
     ), numbered AS MATERIALIZED (
@@ -84,8 +84,7 @@ BEGIN
         FROM unnest(keys) WITH ORDINALITY AS k (key, ord) LEFT JOIN numbered n USING (key) ORDER BY k.ord) AS p;
 END $$;
 
--- Records and counts the items that are blocked, fresh or invalid, and returns the row of larder_data.enqueue_error of
--- each.
+-- Records and counts blocked, fresh and invalid items, and returns each one's row of larder_data.enqueue_error.
 CREATE FUNCTION larder_data.record_ended_items(
     template larder_data.job, urls text[], origin_ids int[], answers text[], fresh_jobs bigint[], metas json[],
     OUT faults smallint[]
@@ -101,7 +100,7 @@ BEGIN
             WITH ORDINALITY AS a (url, origin_id, fault, meta, fresh_job, ord)
         JOIN larder_data.enqueue_error f ON f.fault = a.fault ORDER BY a.ord
     ), record AS (
-        -- A retry of a blocked one makes the job from its record.
+        -- A retry of a blocked item makes the job from its record.
         INSERT INTO larder_data.job_history (job_id, of_job, batch_id, pipeline_id, origin_id, options, priority,
             max_attempts, retry_base_ms, code, outcome, reason, url, context, meta, traceparent, domain, message)
         SELECT nextval('larder_data.item_id'), e.fresh_job, template.batch_id, template.pipeline_id, e.origin_id,
@@ -120,8 +119,8 @@ BEGIN
         FROM ended e GROUP BY e.domain, e.code) AS x;
 END $$;
 
--- Inserts or joins a job for each key that is not NULL. Per URL: the job, and whether it is a new one. runs_again:
--- items that join a running job wait for another run after it.
+-- Inserts or joins a job for each key that is not NULL. Per URL: the job, and whether it is new. runs_again: items that
+-- join a running job wait for another run after it.
 CREATE FUNCTION larder_data.put_jobs(
     template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], metas json[],
     runs_again boolean, OUT jobs bigint[], OUT are_new boolean[]
@@ -139,7 +138,7 @@ BEGIN
             FROM larder_data.insert_jobs(template, due, urls, keys, origin_ids, live_keys, metas) i;
             EXIT;
         EXCEPTION WHEN unique_violation THEN
-            -- Another call has inserted one of the keys since: now it is live.
+            -- Another call has inserted one of the keys, which is now live.
             IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') OR try = 100 THEN
                 RAISE EXCEPTION 'another transaction enqueued one of the URLs' USING ERRCODE = 'serialization_failure';
             END IF;
@@ -159,8 +158,8 @@ BEGIN
         LEFT JOIN unnest(live_ids, live_keys) AS l (id, key) USING (key) ORDER BY g.ord);
 END $$;
 
--- The planner takes an array for 100 elements and would join 10,000 by 10,000 in nested loops, or read a table 10,000
--- times that was empty when the plan was made. The answers keep the order of the arrays, because nested loops do.
+-- The planner assumes 100 elements per array: it would join 10,000 by 10,000 in nested loops, or read a table 10,000
+-- times that was empty when the plan was made. The answers keep the arrays' order, because nested loops do.
 CREATE FUNCTION larder.enqueue_many(
     urls text[], batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     at timestamptz DEFAULT NULL, options anyelement DEFAULT 0::bigint, context json DEFAULT NULL,

@@ -4,12 +4,12 @@
 -- operators, however long it stays open. For each live job that it finds it inserts a row of job_item, and the ledger
 -- counts the item as open in the same transaction. The item ends with the job.
 --
--- The race: a job may end before the transaction that joins it commits, and then what ends the job cannot see the row.
--- No item is lost, because of two facts. First, completion and cancel read job_item in a statement after the one that
--- locked or deleted the job: they see each row that was committed before. Second, a row is new until maintenance has
--- met it while it held the lock on its job. So a row that no completion saw is still new, and its job is missing:
--- maintenance then settles it, and its items end as the job ended. Where the job was cancelled, or the item asked for
--- another run, the URL gets a new job.
+-- The race: a job may end before the transaction that joins it commits; whatever ends the job then cannot see the row.
+-- No item is lost, for two reasons. First, completion and cancel read job_item in a statement after the one that locked
+-- or deleted the job: they see each row committed before. Second, a row is new until maintenance has met it while
+-- holding the lock on its job. So a row that no completion saw is still new, and its job is missing: maintenance then
+-- settles it, and its items end as the job ended. If the job was cancelled, or the item asked for another run, the URL
+-- gets a new job.
 
 CREATE TABLE larder_data.job_item (
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -34,7 +34,7 @@ CREATE INDEX job_item_new ON larder_data.job_item (job_id) WHERE is_new;
 
 -- Moves joined jobs to their raised priority and earlier time, and suspended ones back to ready. A delay between
 -- attempts is kept. A job that an open transaction resumes stays suspended: it is ready when that commits, else the
--- tasks resumed and cancelled find it. dues: per job when it is wanted, NULL at once.
+-- tasks resumed and cancelled find it. dues: the wanted time per job, NULL at once.
 CREATE FUNCTION larder_data.promote_joined(jobs bigint[], dues timestamptz[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on
 SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -82,8 +82,8 @@ COMMENT ON FUNCTION larder.joined_traces_v1 IS
     'The traceparents of the items that joined these jobs, at most 1000 jobs and 32 per job. A worker links its spans '
     'with them before it completes the jobs.';
 
--- Lets new items have their effect on these jobs, and returns how many jobs have some. The caller has locked the rows
--- of the jobs that are live, in an earlier statement.
+-- Applies new items to these jobs, and returns how many jobs have some. The caller has locked the live jobs' rows in an
+-- earlier statement.
 CREATE FUNCTION larder_data.accept_items(jobs bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off
 SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -115,9 +115,9 @@ BEGIN
     RETURN coalesce(cardinality(ids), 0);
 END $$;
 
--- Ends items whose job has ended, as the job ended. Not new ones where it was cancelled, or the item asked for another
--- run, unless the batch of the item is cancelled or the record was deleted. ended_at: the time of the records, if
--- known. The items have the time of the job's record, so that both are found in one partition.
+-- Ends items whose job has ended, as the job ended; except new items if it was cancelled, or the item asked for another
+-- run, unless the item's batch is cancelled or the record was deleted. ended_at: the records' time, if known. Items get
+-- the time of the job's record, so that both are in one partition.
 CREATE FUNCTION larder_data.end_joined(jobs bigint[], ended_at timestamptz DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off
 SET jit = off AS $$
@@ -143,7 +143,7 @@ BEGIN
     ), removed AS (
         DELETE FROM larder_data.job_item x WHERE x.ctid = ANY (ARRAY(SELECT e.tid FROM ended e))
     ), record AS (
-        -- A retry of a failed one makes the job from its record.
+        -- A retry of a failed item makes the job from its record.
         INSERT INTO larder_data.job_history (finished_at, job_id, of_job, batch_id, options, pipeline_id, origin_id,
             items, retry_base_ms, priority, max_attempts, code, outcome, attempt, reason, url, context, meta,
             traceparent, domain, message, stored)
@@ -165,10 +165,9 @@ BEGIN
     GROUP BY e.joined_by, f.domain, f.code;
 END $$;
 
--- Makes new jobs for the items that are left of jobs that ended, or lets them join the live job of their URL; false if
--- a lock kept some of them for a later call. A producer's open transaction may have inserted the same key. Then the
--- rows are left for a later call, and of many rows only the hundred that it is among: in random order, so that the same
--- ones do not always come first.
+-- Makes new jobs for the remaining items of ended jobs, or joins the live job of their URL; false if a lock left some
+-- for a later call. A producer's open transaction may have inserted the same key. Then the rows are left for a later
+-- call, of many rows only the hundred around it: in random order, so that the same ones do not always come first.
 CREATE FUNCTION larder_data.renew_items(gone bigint[]) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off
 SET jit = off SET lock_timeout = '100ms' AS $$

@@ -1,5 +1,5 @@
--- URLs of a list whose settings differ: one call of enqueue_many per distinct settings, in one transaction with the
--- progress of the list.
+-- List URLs whose settings differ: one call of enqueue_many per distinct settings, in one transaction with the list's
+-- progress.
 
 -- JSON in JSON, or its text, which keeps the spelling.
 CREATE FUNCTION larder_data.json_of(value json) RETURNS json
@@ -23,7 +23,7 @@ BEGIN
         WHEN EXISTS (SELECT FROM unnest(settings) AS s (setting) WHERE json_typeof(s.setting) <> 'object')
             THEN 'a setting is a JSON object or NULL' END);
     IF dry_run THEN
-        -- It does everything in a subtransaction that it rolls back, and keeps the answers.
+        -- Does everything in a subtransaction that it rolls back, and keeps the answers.
         BEGIN
             RETURN QUERY SELECT e.ord, e.answer, NULL::bigint, e.domain, e.code, e.message
             FROM larder.enqueue_list(request, urls, settings, metas) AS e;

@@ -1,9 +1,9 @@
 -- Workers: the tables, and the calls worker_start, drain_start, heartbeat, release, snooze and worker_stop of the
--- worker protocol, version 1. A worker in any language calls these and larder.claim_v1 and larder.complete_v1.
+-- worker protocol, version 1. A worker in any language calls these, larder.claim_v1 and larder.complete_v1.
 --
--- heartbeat, unless it is late, and worker_stop commit without waiting for the disk: after a crash of the server a
--- worker of which it has no record is refused and starts anew. Release waits, because a job that a live worker has
--- released is never rescued. Release, heartbeat and stop may be repeated.
+-- heartbeat, unless late, and worker_stop commit without waiting for the disk: after a server crash, a worker without a
+-- record is refused and starts anew. Release waits, because a job released by a live worker is never rescued. Release,
+-- heartbeat and stop may be repeated.
 
 CREATE TABLE larder_data.cache (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -73,18 +73,18 @@ SELECT l.worker_id AS id, w.number, w.heartbeat_at, w.started_at, w.stopped_at, 
 FROM larder_data.claim_lock l, LATERAL (
     SELECT * FROM larder_data.worker x WHERE x.id = l.worker_id ORDER BY x.number DESC LIMIT 1) AS w;
 
--- The workers of the last day are many where each run of cron is one.
+-- If each cron run is a worker, the last day has many.
 CREATE VIEW larder_data.live_worker AS SELECT * FROM larder_data.current_worker w WHERE NOT w.has_ended;
 
--- Jobs of live workers, read by worker: the dead rows of claims before its oldest claim are not read.
+-- Jobs of live workers, read by worker: skips the dead rows of claims before its oldest claim.
 CREATE VIEW larder_data.live_claim AS
 SELECT r.* FROM larder_data.live_worker w, LATERAL (
     SELECT * FROM larder_data.running x WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim OFFSET 0) AS r;
 
--- The ms between two heartbeats of a worker that holds jobs, where so many workers live. Any heartbeat notices what is
--- due, so in a large fleet each worker may send fewer. Below a second for a small fleet, so that a cancelled job ends
--- within one; never so long that the last worker of a large fleet would rescue the jobs of the others late. In steps,
--- because a change is a row version that heartbeats read while a snapshot keeps it.
+-- The ms between two heartbeats of a worker with jobs, for this number of live workers. Any heartbeat notices due work,
+-- so in a large fleet each worker may send fewer. Below a second for a small fleet, so that a cancelled job ends within
+-- one; short enough that a large fleet's last worker does not rescue the others' jobs late. In steps, because a change
+-- is a row version that heartbeats read while a snapshot keeps it.
 CREATE FUNCTION larder_data.heartbeat_pause(workers bigint) RETURNS int
 LANGUAGE sql IMMUTABLE RETURN CASE WHEN workers < 500 THEN 750 WHEN workers < 750 THEN 1000
     WHEN workers < 1000 THEN 1250 ELSE 1500 END;
@@ -97,7 +97,7 @@ LANGUAGE sql AS $$
     SELECT 0;
 $$;
 
--- When the lease of a worker ends: a lease after its last heartbeat, or after an outage in which it would have ended.
+-- When a worker's lease ends: a lease after its last heartbeat, or after an outage in which it would have ended.
 CREATE FUNCTION larder_data.lease_end(heartbeat_at timestamptz, lease_ms int) RETURNS timestamptz
 LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT greatest(heartbeat_at, CASE
@@ -106,15 +106,15 @@ LANGUAGE sql STABLE BEGIN ATOMIC
     FROM larder_data.settings s;
 END;
 
--- Whether a worker that has not been rescued still has its jobs. For a heartbeat its row must be locked. A heartbeat
--- may come before the first maintenance run after an outage. As long as none has run since the lease ended, no other
--- worker has been given the jobs.
+-- Whether an unrescued worker still has its jobs. For a heartbeat its row must be locked. A heartbeat may come before
+-- the first maintenance run after an outage: unless one has run since the lease ended, no other worker has been given
+-- the jobs.
 CREATE FUNCTION larder_data.has_lease(heartbeat_at timestamptz, lease_ms int) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
     ends timestamptz := heartbeat_at + lease_ms * interval '1 ms';
 BEGIN
-    -- It is so in nearly all calls. The rest takes longer, as functions in SQL are planned anew in each call.
+    -- True in nearly all calls. The rest is slower, as SQL functions are planned anew in each call.
     IF ends > clock_timestamp() THEN
         RETURN true;
     END IF;
@@ -166,8 +166,8 @@ COMMENT ON FUNCTION larder.worker_start_v1 IS
     'Registers one start of a worker: a new random id, and its lease, which heartbeats extend. cache_id: the random id '
     'kept in its cache root. queue: from which it will claim; NULL, by default: any.';
 
--- The rows of ended workers go first, so that hosts that exist once, such as pods, leave none behind. Of two calls at
--- once the second waits in its insert for the first.
+-- Deletes ended workers' rows first, so that hosts that exist once, such as pods, leave none behind. Of two concurrent
+-- calls the second waits in its insert for the first.
 CREATE FUNCTION larder.drain_start_v1(worker bigint, queue text) RETURNS TABLE (pid int, started_at timestamptz)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -203,7 +203,7 @@ LANGUAGE sql STABLE BEGIN ATOMIC
     FROM larder_data.queue q, larder_data.settings s WHERE q.id = queue_no;
 END;
 
--- Commits without waiting for the disk, but not behind a completion in the same transaction, which must wait for it.
+-- Commits without waiting for the disk, except after a completion in the same transaction, which must wait for it.
 CREATE FUNCTION larder_data.skip_flush() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -226,7 +226,7 @@ BEGIN
     FROM (SELECT current_setting('larder.synchronous_commit', true) AS setting) AS x WHERE x.setting <> '';
 END $$;
 
--- A lease that has expired stays so: maintenance may be giving the jobs to other workers.
+-- An expired lease stays expired: maintenance may be giving the jobs to other workers.
 CREATE FUNCTION larder.heartbeat_v1(worker bigint, oldest_claim bigint DEFAULT 0) RETURNS TABLE (
     lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[], maintenance_due boolean,
     pause_ms int
@@ -248,8 +248,8 @@ BEGIN
         RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[], false, larder_data.heartbeat_pause(1);
         RETURN;
     END IF;
-    -- A late one waits for the disk: a crash of the server would take it back, and a rescue soon after that take jobs
-    -- which the worker still publishes. Workers give up a lease 3 s before its end, which covers an earlier one.
+    -- A late heartbeat waits for the disk: a server crash would undo it, and a rescue soon after would take jobs that
+    -- the worker still publishes. Workers give up a lease 3 s before its end, which covers an earlier one.
     PERFORM larder_data.wait_for_flush() WHERE w.heartbeat_at < clock_timestamp() - interval '2 s';
     UPDATE larder_data.worker x SET number = x.number + 1, heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms,
         oldest_claim = first_claim
@@ -272,8 +272,7 @@ COMMENT ON FUNCTION larder.heartbeat_v1 IS
     'at a time, is to call larder.maintain(), run_schedule_v1(), take_webhook_v1() and origin_holds_v1() now. '
     'pause_ms: after how long the next heartbeat is to follow while the worker holds jobs.';
 
--- Ends claims without a result. Jobs that were cancelled meanwhile are suspended; the others have no state until the
--- caller gives them one.
+-- Ends claims without a result. Jobs cancelled meanwhile are suspended; the caller must give the others a state.
 CREATE FUNCTION larder_data.end_claims(
     worker bigint, jobs bigint[], claims bigint[], OUT ended int, OUT wanted bigint[]
 )
@@ -312,7 +311,7 @@ END $$;
 COMMENT ON FUNCTION larder.release_v1 IS
     'Returns jobs that were not started: ready at once, the attempt not counted. Claims that are not held are ignored.';
 
--- A time after the end of a hold, random so that its jobs do not return at once.
+-- A random time after the end of a hold, so that its jobs do not return at once.
 CREATE FUNCTION larder_data.return_at(until timestamptz) RETURNS timestamptz
 LANGUAGE sql VOLATILE
 RETURN until + random() * least(greatest(until - clock_timestamp(), interval '0 s') / 4, interval '1 min');

@@ -1,9 +1,9 @@
--- How jobs become ready, and where claims start to look for them.
+-- How jobs become ready, and where claims start to search for them.
 --
--- Dead rows: while any old snapshot is open, the index of `ready` keeps an entry of every claimed row, and a claim that
+-- Dead rows: while an old snapshot is open, the index of `ready` keeps an entry of every claimed row, and a claim that
 -- started at the head would read them all. So it starts behind a floor, the turn up to which nothing is ready. The task
--- claims finds it by a walk from the first entry on: usually each second, less often while the walk is long. A job that
--- was committed behind the floor waits for the next walk.
+-- claims finds it by a walk from the first entry: usually each second, less often while the walk is long. A job
+-- committed behind the floor waits for the next walk.
 
 CREATE FUNCTION larder_data.make_ready(jobs bigint[], ahead bigint DEFAULT 0) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
@@ -24,7 +24,7 @@ BEGIN
     RETURN cardinality(jobs);
 END $$;
 
--- The totals are up to some seconds old.
+-- The totals are some seconds old.
 CREATE FUNCTION larder_data.turns_ahead(batch_no bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -33,11 +33,10 @@ BEGIN
         FROM larder_data.batch_total t WHERE t.batch_id = batch_no), 0);
 END $$;
 
--- The turn behind which the jobs of an enqueue begin; NULL in a lifo queue. A batch of a million jobs whose calls all
--- began at one turn would have a hundred jobs in each, and another batch one. So a call begins behind the last job of
--- its batch, among those that the totals do not count yet, or else behind as many turns as the batch has open items.
--- Calls that run at once do not see each other and share turns: exact ones would need a row that every enqueue into a
--- batch locks.
+-- The turn behind which an enqueue's jobs begin; NULL in a lifo queue. If all calls began at one turn, a batch of a
+-- million jobs would have a hundred jobs in each, and another batch one. So a call begins behind its batch's last job
+-- that the totals do not count yet, or else behind as many turns as the batch has open items. Concurrent calls do not
+-- see each other and share turns: exact ones would need a row locked by every enqueue into a batch.
 CREATE FUNCTION larder_data.turns_before(template larder_data.job) RETURNS bigint
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -64,8 +63,8 @@ BEGIN
         THEN coalesce(floor_turn, 0) + larder_data.turns_ahead(template.batch_id) END);
 END $$;
 
--- A run starts 10 s before the last complete one, so that it does not read the dead rows of all jobs before. The first
--- run of each minute starts at the first row: a transaction may commit a time that has long passed.
+-- A run starts 10 s before the last complete one, to skip the dead rows of earlier jobs. Each minute's first run starts
+-- at the first row: a transaction may commit a time long past.
 CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -90,8 +89,8 @@ BEGIN
     RETURN larder_data.make_ready(due);
 END $$;
 
--- Where a lane is empty its floor is the last id given out at the walk before: no job of then has a higher turn, but
--- for some that have come back, and an enqueue that is under way has not been overtaken.
+-- An empty lane's floor is the last id given out at the previous walk: no job of that time has a higher turn, except
+-- some that have come back, and a concurrent enqueue has not been overtaken.
 CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,11 +1,11 @@
--- The limits of queues and of origins, over all workers: jobs that run at once, and jobs claimed per second.
+-- The limits of queues and origins over all workers: concurrent jobs, and jobs claimed per second.
 --
--- Only a claim that may take jobs of a limited queue or origin locks the row of the limit, and counts what runs behind
--- the lock, so that claims at the same time do not exceed max_running together. It counts the running rows of the live
--- workers, so that whatever ends a job frees its place.
+-- Only a claim that may take jobs of a limited queue or origin locks the limit's row, and counts running jobs under
+-- that lock, so that concurrent claims do not exceed max_running. It counts live workers' running rows, so anything
+-- that ends a job frees its place.
 --
--- Jobs of an origin that is at its limit are scheduled, so that they are not in front of the others: each for the time
--- at which the origin will probably have a place for it, see larder_data.rooms_of().
+-- Jobs of an origin at its limit are scheduled, so that they do not stand in front of the others: each for the time at
+-- which the origin will probably have a place, see larder_data.rooms_of().
 
 CREATE TABLE larder_data.claim_limit (
     queue_id smallint PRIMARY KEY,
@@ -75,8 +75,8 @@ COMMENT ON FUNCTION larder.origin_limit IS
     'max_running: jobs that run at once; max_rate: jobs that are claimed per second, 0.001 to 1000000. Jobs beyond '
     'the limits are scheduled, at most 10 minutes ahead.';
 
--- A bucket that holds the jobs of one second. After the clock was set back the distance counts, so that the bucket is
--- full once instead of empty until the clock is where it was.
+-- A token bucket for one second's jobs. After the clock was set back the absolute distance counts, so that the bucket
+-- is full once instead of empty until the clock catches up.
 CREATE FUNCTION larder_data.tokens_at(
     tokens double precision, updated_at timestamptz, max_rate double precision, moment timestamptz
 ) RETURNS double precision
@@ -92,7 +92,7 @@ BEGIN
         SELECT count(*) FROM (SELECT FROM larder_data.live_claim r WHERE r.queue_id = queue_no LIMIT most) AS held);
 END $$;
 
--- How many jobs of a queue its limits let a claim take now, at most 1000; not positive when none.
+-- How many jobs of a queue its limits let a claim take now, at most 1000; not positive if none.
 CREATE FUNCTION larder_data.claimable_now(queue_no smallint) RETURNS int
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -102,9 +102,9 @@ BEGIN
         FROM larder_data.queue q JOIN larder_data.claim_limit l ON l.queue_id = q.id WHERE q.id = queue_no);
 END $$;
 
--- How many jobs a claim may take of each of these queues until its transaction ends; 0 of one that another transaction
--- has locked for 500 ms. A queue at its limit is not locked. The others are locked in the order of their ids. Looks
--- again and again, because a claim in a transaction that stays open must not stop the claims of other workers for ever.
+-- How many jobs a claim may take of each of these queues until its transaction ends; 0 if another transaction has
+-- locked it for 500 ms. A queue at its limit is not locked; the others are locked in id order. Polls, because a claim
+-- in a transaction that stays open must not stop other workers' claims for ever.
 CREATE FUNCTION larder_data.lock_limits(limited smallint[]) RETURNS int[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -148,9 +148,9 @@ CREATE TYPE larder_data.origin_room AS (
     origin_id int, places int, next_slot timestamptz, per_second double precision, is_locked boolean
 );
 
--- Locks the limits of these origins, as far as no other claim has, and answers what they allow. The places, and how
--- many jobs a second the origin will take: its max_rate, or as many as places become free, where a job that runs has
--- probably done half of its time. Half as many again are expected, so that no place stays empty.
+-- Locks these origins' limits, unless another claim has, and returns what they allow: the places, and how many jobs per
+-- second the origin will take, which is max_rate or the rate at which places become free, assuming that a running job
+-- is half done. Half as many again are expected, so that no place stays empty.
 CREATE FUNCTION larder_data.rooms_of(origins int[]) RETURNS larder_data.origin_room[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -183,8 +183,8 @@ COMMENT ON VIEW larder.limited_origin IS
     'limit for which no job can be claimed now, max_running or max_rate. deferred_until: the time for which the last '
     'job was scheduled that had no place; NULL when it has passed.';
 
--- Schedules the ones of these locked ready rows whose origin has no place; answers at most `wanted` others, none of an
--- origin whose limit another claim has locked. Slots more than 10 minutes ahead are at a random time behind that.
+-- Schedules each of these locked ready rows whose origin has no place; returns at most `wanted` others, none of an
+-- origin whose limit another claim has locked. Slots more than 10 minutes ahead get a random later time.
 CREATE FUNCTION larder_data.defer_limited(picked tid[], wanted int, OUT kept tid[], OUT some_deferred boolean)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE

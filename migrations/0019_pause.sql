@@ -1,11 +1,10 @@
 -- Pause and resume of batches.
 --
--- A pause is one update of the row of the batch. A claim suspends the jobs that it meets and that only paused or
--- cancelled batches want. Resuming makes a bounded number of them ready, and maintenance the others.
+-- A pause is one update of the batch's row. Claims suspend the jobs that they meet if only paused or cancelled batches
+-- need them. Resuming makes a bounded number of them ready, and maintenance the others.
 
--- Why a job does not run now: paused or cancelled, as far as all its batches are, or its not_after has passed; NULL
--- when it runs. A table, so that Postgres inlines it: a scalar one with an aggregate would be planned anew in each
--- claim.
+-- Why a job does not run now: all its batches are paused or cancelled, or its not_after has passed; NULL if it runs. A
+-- table, so that Postgres inlines it: a scalar function with an aggregate would be planned anew in each claim.
 CREATE FUNCTION larder_data.hold_reason(job_id bigint, own_batch bigint, items int, not_after timestamptz)
 RETURNS TABLE (reason text)
 LANGUAGE sql STABLE BEGIN ATOMIC
@@ -19,7 +18,7 @@ LANGUAGE sql STABLE BEGIN ATOMIC
     ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b;
 END;
 
--- Makes suspended jobs ready that an active batch has, except those that crashed or were cancelled themselves.
+-- Makes suspended jobs of active batches ready, except those that crashed or were cancelled themselves.
 CREATE FUNCTION larder_data.resume_jobs(jobs bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -32,13 +31,13 @@ BEGIN
             SELECT x.ctid AS tid, x.reason FROM larder_data.suspended x
             WHERE x.job_id = u.id AND x.reason IN ('paused', 'cancelled') FOR UPDATE SKIP LOCKED) AS s
         CROSS JOIN LATERAL (
-            -- A job that was cancelled by itself stays cancelled when one of its batches resumes.
+            -- A job that was cancelled itself stays cancelled when one of its batches resumes.
             SELECT x.id, x.batch_id, x.items, x.not_after FROM larder_data.job x
             WHERE x.id = u.id AND NOT (s.reason = 'cancelled' AND x.cancelled_at IS NOT NULL) OFFSET 0) AS j
         CROSS JOIN LATERAL larder_data.hold_reason(j.id, j.batch_id, j.items, j.not_after) AS h
         WHERE h.reason IS NULL
     ), removed AS (
-        -- Rows of suspended are never updated, so the tuple id stays valid.
+        -- Rows of suspended are never updated, so the ctid stays valid.
         DELETE FROM larder_data.suspended x WHERE x.ctid = ANY (ARRAY(SELECT w.tid FROM wanted w))
     )
     SELECT array_agg(w.id) INTO resumed FROM wanted w;
@@ -75,8 +74,8 @@ END $$;
 COMMENT ON FUNCTION larder.batch_resume IS
     'Resumes a paused batch: its jobs are ready again, in their old order. Resuming an active batch changes nothing.';
 
--- Checks the paused jobs in turn: a batch may have been resumed, or have joined the job, or a claim may have
--- suspended the job while its batch was being resumed.
+-- Checks the paused jobs in turn: a batch may have been resumed, or have joined the job, or a claim may have suspended
+-- the job while its batch was being resumed.
 CREATE FUNCTION larder_data.maintenance_resumed() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE

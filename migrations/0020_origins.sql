@@ -2,11 +2,11 @@
 --
 -- A worker reports once that an origin answered with Retry-After, or that its own breaker for the origin opened. A
 -- Retry-After comes from the origin and holds it at once. An open breaker may be a fault of the worker's own network:
--- it holds the origin only when a second worker reports one, or when no other worker runs jobs of the origin. A success
--- that any worker reports ends the hold. Claims move jobs of a held origin to scheduled, each to a time of its own
--- after the end of the hold, at most about 2,000 in one claim; maintenance moves the jobs behind them. Workers with
--- jobs read the rows about every second then. No attempt is used. After the end of a hold each worker's own breaker
--- sends one probe, and reports how it ended.
+-- it holds the origin only if a second worker reports one, or if no other worker runs the origin's jobs. A success
+-- reported by any worker ends the hold. Claims move jobs of a held origin to scheduled, each to a separate time after
+-- the end of the hold, at most about 2,000 per claim; maintenance moves the jobs behind them. Workers with jobs then
+-- read the rows about every second. No attempt is used. After the end of a hold each worker's own breaker sends one
+-- probe and reports its result.
 
 CREATE TABLE larder_data.origin_hold (
     origin_id int PRIMARY KEY,
@@ -29,8 +29,8 @@ CREATE TABLE larder_data.origin_evidence (
 COMMENT ON TABLE larder_data.origin_evidence IS
     'Workers whose breaker of an origin opened, until a minute after its end; worker_id 0: not registered.';
 
--- Whether an open breaker of this worker holds the origin for all workers. Jobs that run now show who asks the origin.
--- A worker that asked it in the last minute with success sees the hold within a second and reports `closed`.
+-- Whether this worker's open breaker holds the origin for all workers. Currently running jobs show who uses the origin.
+-- A worker that used it successfully in the last minute sees the hold within a second and reports `closed`.
 CREATE FUNCTION larder_data.is_evident(origin int, reporter bigint) RETURNS boolean
 LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
     SELECT EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.origin_id = origin AND h.reason = 'breaker')
@@ -41,14 +41,14 @@ LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_hashjoin = off SET ena
             SELECT FROM larder_data.live_claim r WHERE r.origin_id = origin AND r.worker_id <> reporter)
 $$;
 
--- Records which breakers of a worker opened; a success ends hold and evidence of the origin.
+-- Records which breakers of a worker opened; a success ends the origin's hold and evidence.
 CREATE FUNCTION larder_data.note_evidence(origins text[], reasons text[], lengths_ms bigint[], reporter bigint)
 RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     new_name text;
 BEGIN
-    -- A redirect may lead to an origin that is not in any URL.
+    -- A redirect may lead to an origin that is in no URL.
     FOR new_name IN
         SELECT DISTINCT left(g.origin, 300) AS name FROM unnest(origins, reasons) AS g (origin, reason)
         WHERE g.reason <> 'closed'
@@ -93,7 +93,7 @@ BEGIN
     PERFORM larder_data.skip_flush();
     PERFORM larder_data.note_evidence(origins, reasons, lengths_ms, coalesce(worker, 0));
     INSERT INTO larder_data.origin_hold AS h (origin_id, until, reason, domain, code, http_status)
-    -- One failure may be both: a breaker, and a Retry-After, which may be longer.
+    -- One failure may be both a breaker and a longer Retry-After.
     SELECT DISTINCT ON (o.id) o.id, clock_timestamp()
             + least(max(g.length) OVER (PARTITION BY o.id), s.retry_after_cap_ms) * interval '1 ms', g.reason,
         left(g.domain, 100), larder_data.within(g.code, 2147483647, -2147483648), larder_data.within(g.http_status, 999)
@@ -126,7 +126,7 @@ SELECT o.name AS origin, h.reason, h.since, h.until, h.until - statement_timesta
 FROM larder_data.origin_hold h JOIN larder_data.origin o ON o.id = h.origin_id WHERE h.until > statement_timestamp();
 COMMENT ON VIEW larder.held_origin IS 'Origins that are held. reason: retry-after, breaker or operator.';
 
--- The row of a breaker stays for ten minutes: one that opens again then has its first failure's time.
+-- A breaker's row stays for ten minutes: if it opens again, it has its first failure's time.
 CREATE FUNCTION larder_data.is_old(h larder_data.origin_hold) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN h.until + CASE h.reason WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END < clock_timestamp();

@@ -1,17 +1,17 @@
 -- Claims.
 --
 -- The fence: a claim is (worker, job, claim number). A worker has a new id at each start, and the claim number is its
--- own counter. A result must name exactly the claim that is in `running`; a worker whose lease expired, or that names
--- an older claim, finds no such row and records nothing.
+-- own counter. A result must name exactly the claim in `running`; a worker whose lease expired, or that names an older
+-- claim, finds no such row and records nothing.
 --
--- Durability: a claim commits without waiting for the disk. After a crash of the server a forgotten claim leaves the
--- jobs ready, and the fence refuses the worker that made it.
+-- Durability: a claim commits without waiting for the disk. After a server crash a forgotten claim leaves the jobs
+-- ready, and the fence refuses the worker that made it.
 --
 -- No statement here lets the planner choose: rows are found by ctid, by = ANY of an index, or by LATERAL with OFFSET 0,
 -- one probe per job, so that wrong statistics cannot turn a claim of ten jobs into a scan of a million.
 
--- The priority that a claim takes first: 0, but in every Nth claim (low_priority_every) one of those that have ready
--- jobs, the highest of them left out, each in turn.
+-- The priority that a claim takes first: 0, but in every Nth claim (low_priority_every) one of those with ready jobs
+-- except the highest, in turn.
 CREATE FUNCTION larder_data.first_priority(queue_no smallint, turns bigint[], low_priority_every int, n bigint)
 RETURNS int
 LANGUAGE plpgsql AS $$
@@ -40,8 +40,8 @@ BEGIN
         LIMIT max_jobs);
 END $$;
 
--- Locks ready rows of jobs that a batch has, with ids above after_job and not in a closed queue, in the order of the
--- ids, and returns their ctids; none while the batch is paused, or when it has ended.
+-- Locks ready rows of a batch's jobs, with ids above after_job and not in a closed queue, in id order, and returns
+-- their ctids; none if the batch is paused or has ended.
 CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int, closed smallint[])
 RETURNS tid[]
 LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
@@ -56,7 +56,7 @@ BEGIN
     RETURN ARRAY(
         SELECT place.tid
         FROM (
-            -- Each side in the order of its index, so that they are merged, not sorted. The batch's own jobs are all in
+            -- Each side in its index's order, so that they are merged without sorting. The batch's own jobs are all in
             -- its queue. A batch may have a job several times.
             SELECT wanted.id, lag(wanted.id) OVER (ORDER BY wanted.batch_id, wanted.id) AS before FROM (
                 (SELECT j.batch_id, j.id FROM larder_data.job j
@@ -76,8 +76,8 @@ BEGIN
         LIMIT max_jobs);
 END $$;
 
--- STABLE, in SQL and without SET, so that Postgres inlines it. BEGIN ATOMIC: its names and operators were found when it
--- was created, and not by the search_path of a caller.
+-- STABLE, in SQL and without SET, so that Postgres inlines it. BEGIN ATOMIC: its names and operators were resolved when
+-- it was created, not by a caller's search_path.
 CREATE FUNCTION larder_data.claimed_jobs(jobs bigint[]) RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
     priority int, origin text, batch_id bigint, blocked boolean, blocked_code int, blocked_limit bigint,
@@ -121,8 +121,8 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     worker_lives boolean;
 BEGIN
-    -- The tables and not the views of what is current, because starting a statement of many tables costs more than what
-    -- it reads.
+    -- Reads tables instead of the views of current rows, because starting a statement with many tables costs more than
+    -- the reads.
     SELECT q.id, q.paused_at IS NOT NULL,
         CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END,
         q.low_priority_every, coalesce(c.turns, array_fill(-9223372036854775807, '{10}')),
@@ -145,10 +145,10 @@ BEGIN
     END IF;
 END $$;
 
--- Takes the jobs of paused batches, held origins and origins at their limit out of these rows of ready; answers at most
--- `wanted` others. What is held is read after the rows are picked: a hold that began before a job became ready is then
--- seen. A claim that read it first could take a job that was enqueued after the hold. Of all rows, not only of as many
--- as are wanted: rows of a held origin in front are to go at once.
+-- Removes jobs of paused batches, held origins and origins at their limit from these rows of ready; returns at most
+-- `wanted` others. Reads the holds after the rows were picked, so that it sees every hold that began before a job
+-- became ready; reading them first could take a job enqueued after the hold. Checks all rows, not only as many as
+-- wanted, to clear a held origin's rows from the front at once.
 CREATE FUNCTION larder_data.put_off_held(picked tid[], wanted int, OUT kept tid[], OUT some_held boolean)
 LANGUAGE plpgsql AS $$
 DECLARE

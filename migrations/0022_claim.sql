@@ -1,4 +1,4 @@
--- Claims of a queue or of one batch, and the maintenance of the jobs in front.
+-- Claims of a queue or batch, and the maintenance of the jobs in front.
 
 CREATE FUNCTION larder_data.claim_batch(
     worker bigint, claim_no bigint, batch text, after_job bigint, wanted int
@@ -6,7 +6,7 @@ CREATE FUNCTION larder_data.claim_batch(
 LANGUAGE plpgsql AS $$
 DECLARE
     batch_no bigint := larder_data.find_batch(batch);
-    -- The queues with a limit in which it may have jobs: its own, and any if it joined jobs of other batches.
+    -- The limited queues in which it may have jobs: its own, and any if it joined other batches' jobs.
     limited smallint[] := ARRAY(
         SELECT q.id FROM larder_data.queue q
         WHERE (q.max_running IS NOT NULL OR q.max_rate IS NOT NULL)
@@ -20,8 +20,8 @@ DECLARE
     some_held boolean := false;
     some_left boolean;
 BEGIN
-    -- Many at a time once some were held: a held origin may have a million jobs in front. Of these a claim moves a few
-    -- thousand, and the next ones move on.
+    -- More per round once some were held: a held origin may have a million jobs in front. A claim moves a few thousand
+    -- of them, and the next claims continue.
     FOR round IN 1 .. 5 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
         allowed := larder_data.lock_limits(limited);
@@ -83,7 +83,7 @@ BEGIN
     IF coalesce(max_jobs < 1, true) OR claim_no IS NULL OR again IS NULL THEN
         RAISE EXCEPTION 'max_jobs is 1 to 1000, claim_no and again are not NULL' USING ERRCODE = '22023';
     END IF;
-    -- A claim that is sent again waits for the first one, which may still run, and finds its jobs.
+    -- A resent claim waits for the first one, which may still run, and finds its jobs.
     PERFORM FROM larder_data.claim_lock l WHERE l.worker_id = worker FOR UPDATE;
     q := larder_data.claim_context(worker, queue);
     jobs := CASE WHEN again THEN ARRAY(
@@ -97,8 +97,8 @@ BEGIN
     ELSIF q.limited <> '{}' AND wanted > 0 THEN
         wanted := least(wanted, (larder_data.lock_limits(q.limited))[1]);
     END IF;
-    -- A paused batch, or a held origin, may have a million jobs in front: a claim passes a few thousand, and the next
-    -- ones move on, as does maintenance_holds.
+    -- A paused batch or held origin may have a million jobs in front: a claim passes a few thousand, and the next
+    -- claims continue, as does maintenance_holds.
     FOR round IN 1 .. 4 LOOP
         missing := wanted - cardinality(jobs);
         EXIT WHEN coalesce(missing, 0) <= 0;
@@ -122,10 +122,10 @@ COMMENT ON FUNCTION larder.claim_v1 IS
     'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then in turns of the batches, or '
     'the newest first in a lifo queue.';
 
--- An origin, or a paused batch, may have a million jobs. The jobs that are claimed next are kept free of them, so that
--- a claim finds others in its first round. Read without locks, so that no claim passes over a free job. Jobs that other
--- batches have joined are left to claims. Where queues are long the search reads up to 5,000 rows of each lane and
--- finds none: so it is a fiftieth of the time at most, see reschedule(), and its period is long.
+-- An origin or paused batch may have a million jobs. This keeps the jobs claimed next free of them, so that a claim
+-- finds others in its first round. Reads without locks, so that no claim passes over a free job. Jobs joined by other
+-- batches are left to claims. In long queues the search may read 5,000 rows of each lane and find none: so it takes at
+-- most a fiftieth of the time, see reschedule(), and has a long period.
 CREATE FUNCTION larder_data.maintenance_holds() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -159,9 +159,9 @@ BEGIN
             LIMIT portion);
         picked := ARRAY(SELECT x.ctid FROM larder_data.ready x WHERE x.ctid = ANY (picked) FOR UPDATE SKIP LOCKED);
         IF picked <> '{}' THEN
-            -- By what these rows are now.
+            -- By the rows' current state.
             PERFORM larder_data.put_off_held(picked, 0);
-            -- Locked as a task: its rows are updated in the same order.
+            -- Locked like a task: its rows are updated in the same order.
             IF larder_data.take_task('claims', true) THEN
                 PERFORM larder_data.maintenance_claims();
             END IF;

@@ -1,23 +1,23 @@
--- Completion: the call, and jobs that succeeded. The other results are in complete_others.sql.
+-- Completion: the call, and jobs that succeeded. Other results are in complete_others.sql.
 --
--- Jobs that succeeded are deleted without being locked first, each in its newest version, with all its items; its
--- job_item is read after that. An item that commits later is ended by maintenance, see items.sql. An
--- operator's open transaction may have a job locked, and the other jobs must not wait for that. So completion waits for
--- 25 ms, then finds out which rows are locked, answers these `busy`, to be sent again, and completes the rest.
+-- Succeeded jobs are deleted without being locked first, each in its newest version with all its items; job_item is
+-- read after that. Maintenance ends an item that commits later, see items.sql. An operator's open transaction may have
+-- locked a job, and the other jobs must not wait for it. So completion waits for 25 ms, then finds the locked rows,
+-- answers them `busy`, to be sent again, and completes the rest.
 --
--- Values out of range are cut to it, so that no result can stop the counts or the views of others.
+-- Values out of range are clamped, so that no result can stop the counts or other views.
 --
--- A completion commits to disk before it is answered. It may be repeated when the answer was lost: it finds what it
--- recorded in history, or as an attempt, and answers the same.
+-- A completion commits to disk before it is answered. It may be repeated if the answer was lost: it finds its record in
+-- history or as an attempt, and answers the same.
 
--- The ranges of a result are checked while the array is read, which costs less than reading it twice.
+-- A result's ranges are checked while parsing the array, which costs less than reading it twice.
 CREATE DOMAIN larder_data.large_count AS bigint CHECK (VALUE BETWEEN 0 AND 1099511627776);
 CREATE DOMAIN larder_data.small_count AS smallint CHECK (VALUE BETWEEN 0 AND 1000);
 CREATE DOMAIN larder_data.milliseconds AS int CHECK (VALUE >= 0);
 CREATE DOMAIN larder_data.domain_name AS text CHECK (length(VALUE) <= 200);
 CREATE DOMAIN larder_data.message AS text CHECK (length(VALUE) <= 2000);
 
--- An array of readable texts; larder_data.files_of() leaves out what is not a file.
+-- An array of readable texts; larder_data.files_of() omits elements that are not files.
 CREATE DOMAIN larder_data.stored_files AS json CHECK (
     json_typeof(VALUE) = 'array' AND octet_length(VALUE::text) <= 262144
     AND (strpos(VALUE::text, '\u') = 0 OR VALUE::jsonb IS NOT NULL));
@@ -34,7 +34,7 @@ CREATE TYPE larder_data.result AS (
 
 CREATE FUNCTION larder_data.read_results(results json) RETURNS SETOF larder_data.result
 LANGUAGE sql STABLE BEGIN ATOMIC
-    -- Missing values are 0 in the four columns that are added up.
+    -- Missing values are 0 in the four summed columns.
     SELECT * FROM json_populate_recordset(
         ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
             NULL, NULL, NULL, NULL, NULL)::larder_data.result, results);
@@ -48,8 +48,8 @@ EXCEPTION WHEN data_exception OR check_violation THEN
     RETURN NULL;
 END $$;
 
--- The results with each number moved into its range, each text cut to its length, and without unreadable files; an
--- error of class 22 where a value has another type.
+-- The results with numbers clamped, texts cut, and without unreadable files; an error of class 22 if a value has
+-- another type.
 CREATE FUNCTION larder_data.cut_results(results json) RETURNS json
 LANGUAGE sql IMMUTABLE BEGIN ATOMIC
     SELECT json_agg((
@@ -71,12 +71,12 @@ LANGUAGE sql IMMUTABLE BEGIN ATOMIC
     FROM json_array_elements(results) WITH ORDINALITY AS g (result, ord);
 END;
 
--- The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.
+-- Class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.
 CREATE FUNCTION larder_data.duration_class(ms double precision) RETURNS int
 LANGUAGE sql IMMUTABLE RETURN least(floor(ln(greatest(ms, 1)) / 0.34657359)::int, 60);
 
--- Records the successes whose claims are held, without busy jobs, and returns their claims. is_all: these were all
--- results, at most 1000 and each claim once. The array is read within the statement: one of composite values would be
+-- Records the successes with held claims, except busy jobs, and returns their claims. is_all: these were all results,
+-- at most 1000 and each claim once. The array is parsed within the statement: an array of composite values would be
 -- built and taken apart again.
 CREATE FUNCTION larder_data.complete_succeeded(
     worker bigint, results json, busy bigint[], OUT jobs bigint[], OUT claims bigint[], OUT is_all boolean
@@ -88,7 +88,7 @@ BEGIN
     WITH given AS MATERIALIZED (
         SELECT g.* FROM larder_data.read_results(results) AS g
     ), freed AS (
-        -- The fence: one probe of the primary key per result. By the claim, each probe would read all its jobs.
+        -- The fence: one primary key probe per result. By claim, each probe would read all its jobs.
         DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(
             SELECT held.tid FROM given g, LATERAL (
                 SELECT x.ctid AS tid FROM larder_data.running x
@@ -135,9 +135,9 @@ BEGIN
     END IF;
 END $$;
 
--- Items of a cancelled batch that maintenance has not ended yet are cancelled, whatever becomes of the job. A stale
--- result has no effect, not even this one. Mostly no cancelled batch has any of the jobs: where a transaction adds to
--- one, it stays unfinished until the transaction ends.
+-- Items of a cancelled batch that maintenance has not ended yet are cancelled, whatever happens to the job. A stale
+-- result does not even do this. Mostly no cancelled batch has any of the jobs; a batch that a transaction adds to stays
+-- unfinished until the transaction ends.
 CREATE FUNCTION larder_data.end_cancelled_items(worker bigint, results json) RETURNS void
 LANGUAGE plpgsql SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -169,7 +169,7 @@ CREATE FUNCTION larder.complete_v1(worker bigint, results json) RETURNS TABLE (
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_nestloop = off SET jit = off
 SET plan_cache_mode = force_generic_plan SET lock_timeout = '25ms' AS $$
 DECLARE
-    -- json accepts \u0000, but no function can read it. One such character must not make a whole call fail.
+    -- json accepts \u0000, but no function can read it. One such character must not fail a whole call.
     given json := CASE WHEN strpos(results::text, E'\\u0000') = 0 THEN results
         ELSE regexp_replace(results::text, E'(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', E'\\1', 'g')::json END;
     busy bigint[] := '{}'::bigint[];
@@ -201,7 +201,7 @@ BEGIN
                 given := CASE WHEN SQLSTATE = '55P03' THEN given ELSE larder_data.cut_results(given) END;
         END;
         -- After a pause of weeks there is no partition for today. The third try blocks no URLs, because another session
-        -- has a row of the blocklist locked.
+        -- has locked a row of the blocklist.
         PERFORM larder_data.ensure_today();
         PERFORM set_config('lock_timeout', CASE try WHEN 1 THEN '500ms' ELSE '5s' END, true);
         busy := ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g);

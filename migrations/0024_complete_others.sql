@@ -1,7 +1,7 @@
 -- Completion of jobs that did not succeed.
 --
 -- The retry rules decide whether a job is retried and whether its final failure blocks the URL. Claims that are not
--- held are answered from the records: completed before and the answer lost, or stale.
+-- held are answered from the records: already completed with a lost answer, or stale.
 
 -- From running a job becomes completed (succeeded, failed, cancelled), scheduled (retried) or ready (returned).
 CREATE TYPE larder_data.decision AS (
@@ -9,8 +9,8 @@ CREATE TYPE larder_data.decision AS (
     delay_ms bigint, is_crash boolean, blocks boolean, block_for interval
 );
 
--- Decides about jobs that did not succeed, by retry_rule. The delay has full jitter over base * 4^attempt. The jobs'
--- rows are locked by the caller.
+-- Decides about jobs that did not succeed, by retry_rule. The delay has full jitter over base * 4^attempt. The caller
+-- has locked the jobs' rows.
 CREATE FUNCTION larder_data.decide(worker bigint, given larder_data.result[]) RETURNS larder_data.decision[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -117,7 +117,7 @@ BEGIN
         SELECT (d.j).id FROM unnest(decisions) AS d WHERE d.verdict = 'returned' AND (d.j).id <> ALL (overdue)));
 END $$;
 
--- Results that are not decided by this call: busy where the job is locked, else what the records say.
+-- Results not decided by this call: busy if the job is locked, else answered from the records.
 CREATE FUNCTION larder_data.undecided(worker bigint, given larder_data.result[], locked bigint[]) RETURNS TABLE (
     job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
 )
@@ -141,7 +141,7 @@ LANGUAGE sql STABLE BEGIN ATOMIC
     WHERE (r.is_held AND g.job = ANY (locked)) IS NOT TRUE;
 END;
 
--- Checks the results of a call and returns those that are neither completed claims nor of busy jobs.
+-- Checks a call's results and returns those that are neither completed claims nor busy.
 CREATE FUNCTION larder_data.other_results(
     results json, jobs bigint[], claims bigint[], busy bigint[]
 ) RETURNS larder_data.result[]
@@ -168,8 +168,8 @@ CREATE FUNCTION larder_data.complete_others(
 )
 LANGUAGE plpgsql SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    -- Locked in a statement of its own: the snapshot of the next one has every item that came first. Never waits,
-    -- because the jobs that succeeded are locked already and an enqueue may wait for one of them.
+    -- Locked in a separate statement: the next one's snapshot has every earlier item. Never waits, because the
+    -- succeeded jobs are already locked and an enqueue may wait for one of them.
     locked bigint[] := ARRAY(
         SELECT j.id FROM unnest(given) AS g, LATERAL (
             SELECT FROM larder_data.running x

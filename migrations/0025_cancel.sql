@@ -1,17 +1,17 @@
--- Cancel of batches, and the locks of all calls of operators that change jobs.
+-- Cancel of batches, and the locks of all operators' calls that change jobs.
 --
--- Locks: the row of a job is locked first, in a statement of its own that skips rows which others hold. The snapshot
--- of the next statement then includes every item committed before. Next the row of the job's state: a transaction
--- that holds both may end the job. A row that another transaction is moving is left for the next call. Rows of
--- `running` are not locked: complete_v1 waits for the row of the job instead.
+-- Locks: first the job's row, in a separate statement that skips rows held by others. The next statement's snapshot
+-- then includes every item committed before. Then the row of the job's state: a transaction that holds both may end the
+-- job. A row that another transaction is moving is left for the next call. Rows of `running` are not locked:
+-- complete_v1 waits for the job's row instead.
 --
 -- Cancelling a batch is one update of its row: from its commit on, the counts report its open items as cancelled. The
 -- call ends a bounded number of jobs and maintenance ends the others.
 --
 -- An operator's call waits at most 1.5 s for a lock: LA010 names the session that holds it.
 
--- Deletes the rows of jobs in these states and answers the jobs. A running job stays, and one that is being moved. Each
--- live job has at most one row in these tables, so a job is answered once.
+-- Deletes the rows of jobs in these states and returns the jobs, except running ones and those being moved. Each live
+-- job has at most one row in these tables, so it is returned once.
 CREATE FUNCTION larder_data.take_from_state(
     jobs bigint[], states text[] DEFAULT '{ready,scheduled,suspended}'
 ) RETURNS bigint[]
@@ -53,9 +53,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- The state of a live job: ready, scheduled, running, or why it is suspended. The caller holds the lock on the row of
--- the job, and gets one on the row of its state, except in running. A row that another transaction is moving is found
--- in its new state by the next look.
+-- A live job's state: ready, scheduled, running, or why it is suspended. The caller holds the lock on the job's row,
+-- and gets one on its state's row, except in running. A row being moved by another transaction is found in its new
+-- state by the next poll.
 CREATE FUNCTION larder_data.lock_state(job bigint) RETURNS text
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '500ms' AS $$
 DECLARE
@@ -78,8 +78,8 @@ EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked('job ' || job, 'larder_data.ready');
 END $$;
 
--- Finishes the items of one batch in these jobs as cancelled, and ends the jobs that no other batch has. The caller
--- holds the locks on the rows of the jobs. A job whose state another transaction is changing is left out.
+-- Finishes one batch's items of these jobs as cancelled, and ends the jobs without another batch. The caller has locked
+-- the jobs' rows. Skips a job whose state another transaction is changing.
 CREATE FUNCTION larder_data.end_items(batch bigint, jobs bigint[], OUT job_count int, OUT item_count bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -112,7 +112,7 @@ BEGIN
     ), over AS (
         DELETE FROM larder_data.job x WHERE x.ctid = ANY (ARRAY(SELECT e.tid FROM ended e WHERE e.is_over))
     ), kept AS (
-        -- The heartbeat of its worker reports a running job that no other batch has.
+        -- The heartbeat of its worker reports a running job without another batch.
         UPDATE larder_data.job x SET items = CASE WHEN e.is_home THEN 0 ELSE x.items END,
             cancelled_at = CASE WHEN e.is_shared THEN x.cancelled_at ELSE coalesce(x.cancelled_at, now()) END,
             is_revived = x.is_revived AND e.is_shared
@@ -141,7 +141,7 @@ BEGIN
     SELECT count(*), coalesce(sum(e.own + e.joined), 0) INTO job_count, item_count FROM ended e;
 END $$;
 
--- The caller holds the locks on the rows of the jobs. The batch of each job comes last: the job ends with it.
+-- The caller has locked the jobs' rows. Each job's own batch comes last: the job ends with it.
 CREATE FUNCTION larder_data.end_jobs(jobs bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
@@ -183,9 +183,8 @@ BEGIN
     RETURN (larder_data.end_items(batch, locked)).job_count;
 END $$;
 
--- Waits for completions of these jobs in progress, so that no item counted as cancelled ends as succeeded. In the
--- order of keys, as retry locks. After 500 ms the other jobs are locked, and a completion at this moment may still
--- count.
+-- Waits for these jobs' completions in progress, so that no item counted as cancelled ends as succeeded. In key order,
+-- as retry locks. After 500 ms the other jobs are locked, and a concurrent completion may still count.
 CREATE FUNCTION larder_data.lock_running(batch bigint) RETURNS bigint[]
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -222,7 +221,7 @@ BEGIN
     UPDATE larder_data.batch x
     SET cancelled_at = clock_timestamp(), sealed_at = coalesce(x.sealed_at, clock_timestamp()) WHERE x.id = b.id;
     PERFORM larder_data.ensure_today();
-    -- The running jobs at once, however large the batch, so that the next heartbeats report them.
+    -- All running jobs at once, so that the next heartbeats report them.
     PERFORM larder_data.end_items(b.id, running);
     PERFORM larder_data.end_portion(b.id, 1000);
     RETURN open_items;
@@ -245,8 +244,8 @@ BEGIN
         moved := moved + larder_data.end_portion(batch, portion - moved);
         EXIT WHEN moved >= portion;
     END LOOP;
-    -- Suspended as cancelled: a job that was cancelled while it ran or that no batch has ends; one that a batch
-    -- joined since is ready again. Past not_after a job ends in any state but running.
+    -- Suspended as cancelled: ends a job that was cancelled while running or has no batch left; one joined by a batch
+    -- since is ready again. Past not_after a job ends in any state but running.
     locked := ARRAY(
         SELECT j.id FROM (
             (SELECT s.job_id FROM larder_data.suspended s WHERE s.reason = 'cancelled' LIMIT portion)

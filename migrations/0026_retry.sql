@@ -1,6 +1,7 @@
--- Retry, discard and reprioritize: a portion of a batch a call. The procedures in bulk.sql call them until all is done.
+-- Retry, discard and reprioritize: one portion of a batch per call. The procedures in bulk.sql repeat them until all is
+-- done.
 --
--- A retry makes a new job from the record of a failure. The record stays and refers to the job by retried_as.
+-- A retry makes a new job from a failure's record. The record stays and refers to the job by retried_as.
 
 CREATE TYPE larder_data.failure_filter AS (
     job bigint, domain text, code int, origin text, url_like text, before timestamptz
@@ -21,7 +22,7 @@ BEGIN
     LIMIT portion;
 END $$;
 
--- Planned in each call: a plan made while a partition was empty would search it by the batch alone.
+-- Planned in each call: a plan made while a partition was empty would search it by batch alone.
 CREATE FUNCTION larder_data.mark_retried(batch bigint, ats timestamptz[], records bigint[], jobs bigint[]) RETURNS void
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -31,8 +32,8 @@ BEGIN
     WHERE h.finished_at = m.at AND h.batch_id = batch AND h.job_id = m.record;
 END $$;
 
--- Makes jobs of failures, or joins live ones; answers how many items were reopened, and the last job. The caller holds
--- the lock on the batch, so nothing else retries, discards or finishes it.
+-- Makes jobs from failures, or joins live ones; returns how many items were reopened, and the last job. The caller has
+-- locked the batch, so nothing else retries, discards or finishes it.
 CREATE FUNCTION larder_data.retry_failures(
     b larder_data.batch, portion int, f larder_data.failure_filter, OUT items bigint, OUT job bigint
 )
@@ -57,7 +58,7 @@ BEGIN
     ), numbered AS MATERIALIZED (
         SELECT nextval('larder_data.job_id') AS id, s.* FROM (SELECT * FROM distinct_jobs d ORDER BY d.record) AS s
     ), put AS (
-        -- In the order of keys, as enqueue inserts: a new job, or a live job that takes over the items.
+        -- In key order, as enqueue inserts: a new job, or a live job that takes over the items.
         INSERT INTO larder_data.job AS j (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,
             priority, max_attempts, key, url, context, meta, traceparent)
         SELECT n.id, b.id, n.options | 1, n.pipeline_id, n.origin_id, n.items, n.retry_base_ms, b.queue_id, n.priority,
@@ -87,7 +88,7 @@ BEGIN
         PERFORM larder_data.promote_joined(joined, NULL) WHERE joined IS NOT NULL;
     END IF;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-    -- An open transaction has inserted a job of one of the URLs, or has the live one locked.
+    -- An open transaction has inserted a job of one of the URLs, or locked the live one.
     PERFORM larder_data.raise_locked(format('a job of batch "%s"', coalesce(b.name, b.id::text)), 'larder_data.job');
 END $$;
 
@@ -128,8 +129,8 @@ DECLARE
     b larder_data.batch := larder_data.lock_batch(batch);
     discarded bigint;
 BEGIN
-    -- A portion is everything up to a number, in the order of the partitions' indexes. Records without items, of jobs
-    -- that ran for other batches only, are included: a portion of nothing else would look like the end.
+    -- A portion is everything up to a number, in the partitions' index order. Includes records without items, of jobs
+    -- that ran only for other batches: a portion of nothing else would look like the end.
     WITH discarded AS (
         UPDATE larder_data.job_history h SET discarded_at = now()
         WHERE h.batch_id = b.id AND h.outcome = 'failed' AND h.retried_as IS NULL AND h.discarded_at IS NULL
@@ -161,7 +162,7 @@ BEGIN
     b := larder_data.lock_batch(batch, '{cancelled,finished}');
     UPDATE larder_data.batch x SET priority = wanted
     WHERE x.id = b.id AND x.daily IS NULL AND x.priority IS DISTINCT FROM wanted;
-    -- A job that another batch has too is only raised.
+    -- A job shared with another batch is only raised.
     locked := ARRAY(
         SELECT DISTINCT mine.id FROM (SELECT own.id FROM (
             SELECT j.id FROM larder_data.job j

@@ -1,9 +1,9 @@
 -- One job: cancel, retry, discard, change, status.
 --
--- A producer may do so with a job of its own batches; to cancel a job it must own every batch that has it.
+-- A producer may do so with its own batches' jobs; to cancel a job it must own all of the job's batches.
 
--- Fails unless the caller has the rights of the owners of all batches that have a job, or is an operator. The number of
--- an item is not a job: its record has no job that could be retried.
+-- Fails unless the caller is an operator or has the rights of the owners of all batches of a job. An item's number is
+-- not a job: its record has no job that could be retried.
 CREATE FUNCTION larder_data.require_job(job bigint) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -54,7 +54,7 @@ DECLARE
     fresh bigint;
 BEGIN
     PERFORM larder_data.require_job(wanted);
-    -- A failure that was retried before leads to its last job.
+    -- A failure retried before leads to its last job.
     LOOP
         IF larder_data.lock_job(wanted) THEN
             state := larder_data.lock_state(wanted);
@@ -84,7 +84,7 @@ BEGIN
         END IF;
         fresh := (larder_data.reopen(larder_data.lock_batch(ended.batch_id::text, '{cancelled}'), 1,
             (wanted, NULL, NULL, NULL, NULL, NULL)::larder_data.failure_filter)).job;
-        -- None if another call retried the job while this one waited for the batch: then it is looked up again.
+        -- None if another call retried the job while this one waited for the batch: look it up again.
         IF fresh IS NOT NULL THEN
             RETURN fresh;
         END IF;

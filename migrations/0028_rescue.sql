@@ -1,10 +1,10 @@
--- Rescue: the jobs of dead workers, jobs that a worker holds for longer than their queue allows, and jobs whose
--- completion the server has lost are made ready again, or are suspended after rescue_limit rescues.
+-- Rescue: jobs of dead workers, jobs held longer than their queue allows, and jobs whose completion the server lost
+-- become ready again, or are suspended after rescue_limit rescues.
 
--- Locks the workers whose lease has ended, marks those that hold no job, and returns the others. A worker is dead when
--- its lease has ended, or it has stopped. Its row is locked, so a heartbeat at this moment either counts or comes too
--- late; what it completes later finds no claim. While the row that its claims lock is locked, too, no claim of it is
--- under way: if it holds no job then, it never will, and is not looked at again.
+-- Locks the workers whose lease has ended, marks those without a job, and returns the others. A worker is dead if its
+-- lease has ended or it has stopped. Its row is locked, so a concurrent heartbeat either counts or comes too late; its
+-- later completions find no claim. The row that its claims lock is also locked, so it has no claim under way: without a
+-- job now, it will never have one, and is not checked again.
 CREATE FUNCTION larder_data.dead_workers() RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -31,9 +31,9 @@ BEGIN
     RETURN ARRAY(SELECT w.id FROM larder_data.current_worker w WHERE w.id = ANY (dead) AND w.rescued_at IS NULL);
 END $$;
 
--- Counts a rescue for jobs taken from running and makes them ready, or suspends them as crashed or cancelled. The loss
--- of a worker says nothing about an image: the attempt does not count, but after rescue_limit rescues the job waits for
--- an operator.
+-- Counts a rescue for jobs taken from running and makes them ready, or suspends them as crashed or cancelled. A lost
+-- worker says nothing about an image: the attempt does not count, but after rescue_limit rescues the job waits for an
+-- operator.
 CREATE FUNCTION larder_data.return_rescued(jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
@@ -51,7 +51,7 @@ BEGIN
     PERFORM larder_data.make_ready(returned);
 END $$;
 
--- By id, not by ctid: an item may have updated the row of the job meanwhile.
+-- By id instead of ctid: an item may have updated the job's row meanwhile.
 CREATE FUNCTION larder_data.rescue(held tid[]) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -78,9 +78,9 @@ DECLARE
     dead bigint[];
     moved int;
 BEGIN
-    -- An outage is no worker's fault, and no worker runs this task while it lasts. So the first run after a gap of two
+    -- An outage is no worker's fault, and no worker runs this task during it. So the first run after a gap of two
     -- thirds of a lease records the gap, and a worker whose lease had not ended by its beginning is given another one.
-    -- Workers send a heartbeat three times in a lease, so leases end in an outage that is shorter than one.
+    -- Workers send three heartbeats per lease, so leases end in an outage shorter than one.
     UPDATE larder_data.settings s SET away_from = t.was_due_at, away_until = clock_timestamp()
     FROM larder_data.current_task t WHERE t.task = 'rescue' AND isfinite(t.was_due_at)
       AND t.was_due_at + s.lease_ms * interval '1 ms' * 2 / 3 < clock_timestamp();
@@ -91,9 +91,8 @@ BEGIN
         WHERE w.heartbeat_at > clock_timestamp() + interval '1 s'));
     up := (SELECT s.away_until FROM larder_data.settings s);
     dead := larder_data.dead_workers();
-    -- Each heartbeat names the overdue jobs, and the worker stops them. They are taken a lease after that: by then the
-    -- worker has had the answer of a heartbeat, or its lease has ended, so it publishes nothing during the next
-    -- attempt.
+    -- Each heartbeat names the overdue jobs, and the worker stops them. They are taken a lease later: by then the
+    -- worker has a heartbeat's answer, or its lease has ended, so it publishes nothing during the next attempt.
     moved := larder_data.rescue(
         ARRAY(SELECT x.ctid FROM larder_data.running x WHERE x.worker_id = ANY (dead) LIMIT 5000) || ARRAY(
             SELECT r.tid FROM larder_data.live_worker w, LATERAL (
@@ -108,9 +107,9 @@ BEGIN
     RETURN moved;
 END $$;
 
--- A worker holds no job of a claim below its oldest_claim. Such a row is there when the server has lost completions
--- that it had confirmed: in a failover to an asynchronous standby, a restore, or a crash without synchronous_commit. No
--- other search reads rows so far back, which may be dead.
+-- A worker holds no job of a claim below its oldest_claim. Such a row exists if the server has lost confirmed
+-- completions: in a failover to an asynchronous standby, a restore, or a crash without synchronous_commit. No other
+-- search reads such old rows, which may be dead.
 CREATE FUNCTION larder_data.maintenance_forgotten() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE

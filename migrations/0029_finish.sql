@@ -1,8 +1,8 @@
--- The end of a batch, and the default batches of days.
+-- The end of a batch, and the daily default batches.
 
--- Seals and finishes batches, notifies channel larder_batch if they ask for it, and makes their webhooks due. A batch
--- is finished when it is sealed, no open transaction adds to it (see adding.sql), the ledger has no open item, and no
--- live job or item is left. Each batch costs a few index probes, however many jobs are live.
+-- Seals and finishes batches, notifies channel larder_batch if requested, and makes their webhooks due. A batch is
+-- finished if it is sealed, no open transaction adds to it (see adding.sql), the ledger has no open item, and no live
+-- job or item is left. Each batch costs a few index probes, however many jobs are live.
 CREATE FUNCTION larder_data.maintenance_finish() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -10,7 +10,7 @@ DECLARE
     finished larder_data.batch;
     moved int := 0;
 BEGIN
-    -- The default batches of past days.
+    -- Default batches of past days.
     UPDATE larder_data.batch b SET sealed_at = now() WHERE b.id IN (
         SELECT x.id FROM larder_data.batch x
         WHERE x.finished_at IS NULL AND x.sealed_at IS NULL
@@ -23,10 +23,10 @@ BEGIN
           AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 OFFSET 0)
           AND NOT EXISTS (SELECT FROM larder_data.job_item x WHERE x.batch_id = b.id OFFSET 0)
         LIMIT 1000 FOR UPDATE OF b SKIP LOCKED);
-    -- A statement after the one that read them as sealed.
+    -- In a statement after the one that read them as sealed.
     candidates := ARRAY(SELECT c.id FROM unnest(candidates) AS c (id) WHERE NOT larder_data.is_being_added_to(c.id));
     -- The end does not depend on when maintenance runs: it is when the batch was cancelled, else when it was sealed or
-    -- its counts last changed. Tested again under the lock: a retry or an enqueue may have added open items since the
+    -- its counts last changed. Tested again under the lock: a retry or enqueue may have added open items since the
     -- snapshot above.
     FOR finished IN
         UPDATE larder_data.batch b SET finished_at = coalesce(b.cancelled_at, greatest(b.sealed_at,
@@ -44,8 +44,7 @@ BEGIN
             http_status = NULL, error = NULL
         WHERE w.batch_id = finished.id;
     END LOOP;
-    -- The rows of batches that are not finished are needed. One that a late enqueue has locked stays until the batch is
-    -- deleted.
+    -- Rows of unfinished batches are needed. One locked by a late enqueue stays until the batch is deleted.
     DELETE FROM larder_data.adding a WHERE a.ctid = ANY (ARRAY(
         SELECT y.ctid FROM larder_data.adding y
         WHERE y.batch_id = ANY (ARRAY(
@@ -54,8 +53,8 @@ BEGIN
     RETURN moved;
 END $$;
 
--- Opens the default batches of today and tomorrow in queues that use them, so that no producer does, and deletes empty
--- ones of past days.
+-- Opens the default batches of today and tomorrow in queues that use them, so that no producer has to, and deletes
+-- empty ones of past days.
 CREATE FUNCTION larder_data.maintenance_days() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,6 +1,6 @@
 -- Webhooks: an HTTP POST to a URL when a batch is finished, sent by a worker at least once.
 --
--- The payload has no URL, no error text and no secret. The signing secret is in the configuration of workers only.
+-- The payload has no URL, no error text and no secret. The signing secret is only in the workers' configuration.
 
 CREATE TABLE larder_data.webhook (
     batch_id bigint PRIMARY KEY,
@@ -22,7 +22,7 @@ BEGIN
     WHERE url !~* '^https?://[^\s/?#]+[^\s]*$' OR octet_length(url) > 2048;
 END $$;
 
--- Under the lock of the batch: one that is finished at this moment would not see a webhook that is not committed.
+-- Under the batch's lock: a batch being finished would not see an uncommitted webhook.
 CREATE FUNCTION larder.batch_on_finished(batch text, url text) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
@@ -79,7 +79,7 @@ BEGIN
         IF FOUND THEN
             RETURN;
         END IF;
-        -- A retry has opened the batch again: its next end makes the webhook due.
+        -- A retry has reopened the batch: its next end makes the webhook due.
         UPDATE larder_data.webhook w SET due_at = NULL WHERE w.batch_id = due.batch_id;
     END LOOP;
 END $$;

@@ -16,7 +16,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.batch_delete IS 'Deletes a finished batch and its records.';
 
--- Nothing waits for an origin or a cache: a job, record or worker whose origin or cache is gone is shown without it.
+-- Nothing waits for an origin or cache: jobs, records and workers are shown without deleted ones.
 CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = on SET enable_hashjoin = on AS $$
 DECLARE
@@ -26,7 +26,7 @@ DECLARE
     p record;
     n int;
 BEGIN
-    -- Only what no enqueue finds by name: old versions, and ad-hoc pipelines, whose name is the hash of their text.
+    -- Only pipelines that no enqueue finds by name: old versions, and ad-hoc pipelines, named by their text's hash.
     UPDATE larder_data.pipeline x SET retired_on = now() AT TIME ZONE 'UTC'
     WHERE x.retired_on IS NULL AND x.used_on < (now() - keep - interval '30 days')::date AND x.name <> 'original'
       AND (x.name ~ '^[0-9a-f]{12,}$'
@@ -61,7 +61,7 @@ BEGIN
     RETURN total;
 END $$;
 
--- Days of history past their retention, oldest first. is_pending: a concurrent detach was interrupted.
+-- Expired days of history, oldest first. is_pending: a concurrent detach was interrupted.
 CREATE FUNCTION larder_data.expired_partitions() RETURNS TABLE (
     parent text, part text, is_attached boolean, is_pending boolean
 )
@@ -76,8 +76,8 @@ LANGUAGE sql STABLE AS $$
     ORDER BY right(c.relname, 8), k.parent
 $$;
 
--- DROP TABLE locks the parent exclusively, and every later statement waits behind it. So it waits at most 500 ms,
--- drops one day of one table per call, and leaves the work to workers that detach concurrently where there are any.
+-- DROP TABLE locks the parent exclusively, and every later statement waits behind it. So it waits at most 500 ms, drops
+-- one day of one table per call, and leaves the work to workers that detach concurrently, if any.
 CREATE FUNCTION larder_data.maintenance_retention() RETURNS int
 LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 DECLARE
@@ -99,7 +99,7 @@ BEGIN
             PERFORM larder_data.change_task('retention', clock_timestamp() + interval '10 s') WHERE old.is_more;
             RETURN 1;
         EXCEPTION
-            -- In use, or being detached concurrently: the next table is tried.
+            -- In use, or being detached concurrently: try the next table.
             WHEN lock_not_available OR object_not_in_prerequisite_state OR object_in_use OR undefined_table THEN NULL;
         END;
     END LOOP;
@@ -120,7 +120,7 @@ BEGIN
         DELETE FROM larder_data.job_attempt a WHERE a.job_id = ANY (records);
         DELETE FROM larder_data.job_history h WHERE h.batch_id = batch AND h.job_id <= records[moved];
     END IF;
-    -- A job that another batch joined leaves a record in the batch that it was enqueued into.
+    -- A job joined by another batch leaves a record in the batch into which it was enqueued.
     IF moved >= portion OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0 AND j.batch_id = batch) THEN
         RETURN moved;
     END IF;
@@ -132,8 +132,8 @@ BEGIN
     RETURN moved + 1;
 END $$;
 
--- Deletes batches that finished long ago or were deleted by an operator, with their records, 5,000 rows a call. Rows of
--- history and of batches that are over, which no claim locks.
+-- Deletes batches that finished long ago or were deleted by an operator, with their records, 5,000 rows per call. No
+-- claim locks rows of history and of ended batches.
 CREATE FUNCTION larder_data.maintenance_deleted() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -141,8 +141,7 @@ DECLARE
     moved int := 0;
     batch bigint;
 BEGIN
-    -- Two days later than its records, whose days are dropped as a whole. A queue may keep its batches for a shorter
-    -- time.
+    -- Two days later than its records, whose days are dropped as a whole. A queue may keep its batches for less time.
     UPDATE larder_data.batch b SET is_deleted = true WHERE b.id = ANY (ARRAY(
         SELECT o.id FROM larder_data.settings s, larder_data.queue q, LATERAL (
             SELECT x.id FROM larder_data.batch x

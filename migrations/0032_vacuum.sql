@@ -1,6 +1,6 @@
 -- Vacuum and statistics of the tables, and the statements that maintenance cannot run in a function.
 
--- Rows pass through these tables at the rate of the jobs, so they are vacuumed by count, not by share.
+-- Rows pass through these tables at the rate of the jobs, so they are vacuumed by count instead of share.
 DO $$
 DECLARE
     hot text;
@@ -12,8 +12,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Statements that are due and that only a login acting as the owner of the tables can run, at top level: VACUUM and
--- concurrent DETACH, each with the statement to run after it. None if another worker asked within 25 s.
+-- Due statements that only a login acting as the tables' owner can run, at top level: VACUUM and concurrent DETACH,
+-- each with the statement to run after it. None if another worker asked within 25 s.
 CREATE FUNCTION larder_data.owner_statements() RETURNS TABLE (statement text, next_statement text)
 LANGUAGE plpgsql AS $$
 BEGIN

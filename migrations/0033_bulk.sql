@@ -12,7 +12,7 @@ DECLARE
         CASE WHEN retry_portion.origin IS NOT NULL THEN larder_data.origin_name(retry_portion.origin) END,
         retry_portion.url_like, retry_portion.before);
 BEGIN
-    -- One batch a call: its lock is given back before the next one is locked.
+    -- One batch per call: its lock is released before the next one is locked.
     SELECT b.id INTO last_batch FROM larder_data.batch b
     WHERE b.id > retry_portion.after_batch AND b.cancelled_at IS NULL AND NOT b.is_deleted
       AND (larder_data.is_operator() OR b.owner = ANY (ARRAY(SELECT larder_data.own_roles())))
@@ -85,8 +85,8 @@ COMMENT ON FUNCTION larder.cancel_portion IS
     'none). dry_run: only counts.';
 
 -- The procedures commit after every portion, so they are CALLed outside a transaction block, and can have neither
--- SECURITY DEFINER nor SET: they set search_path themselves, until the next COMMIT, and leave the rights to the
--- functions that they call. A portion answers how many, and where the next one begins: NULL when nothing is left.
+-- SECURITY DEFINER nor SET: they set search_path themselves until the next COMMIT, and rely on the rights of the
+-- functions that they call. A portion returns how many, and where the next one begins: NULL if nothing is left.
 DO $$
 DECLARE
     p record;

@@ -1,7 +1,7 @@
--- Schedules: lists and queries that workers enqueue by the clock.
+-- Schedules: lists and queries that workers enqueue at set times.
 --
--- A worker computes the times of an expression, from the database's clock and time zones: see schedule_clock().
--- A next_at that is NULL is one to be computed: a worker does so within seconds.
+-- A worker computes the times of an expression, from the database's clock and time zones: see schedule_clock(). A NULL
+-- next_at has to be computed: a worker does so within seconds.
 
 CREATE TABLE larder_data.schedule (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -27,7 +27,7 @@ COMMENT ON TABLE larder_data.schedule IS
     'See larder.schedule. request: as of larder.enqueue_list. next_at: NULL until a worker has computed it, infinity '
     'after an error in cron.';
 
--- In steps of a day, and of 15 minutes on the days of a change: all changes of the present zones are at such times.
+-- In steps of a day, and of 15 minutes on days with a change: all changes of current zones are at such times.
 CREATE FUNCTION larder.schedule_clock(time_zone text) RETURNS TABLE (now_at timestamptz, offsets json)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -53,8 +53,8 @@ COMMENT ON FUNCTION larder.schedule_clock IS
     'The time of this server, and for 8 years the offsets of a time zone from UTC: pairs of since when, in seconds '
     'since 1970, and seconds.';
 
--- A query of a schedule has the rights of the role larder_schedule only, which can read what it was granted. Neither
--- the role that set the schedule nor the login of the worker matters. The caller undoes all changes of the query.
+-- A schedule's query has only the rights of the role larder_schedule, whatever role set the schedule and whatever login
+-- the worker has. The caller undoes all changes of the query.
 CREATE FUNCTION larder_data.schedule_rows(query text) RETURNS SETOF json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -89,7 +89,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 SELECT larder_data.create_schedule_role();
 
--- The rows of a schedule's query. Undoes what the query did.
+-- The rows of a schedule's query. Undoes the query's changes.
 CREATE FUNCTION larder_data.rows_of_query(query text) RETURNS json[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -97,7 +97,7 @@ DECLARE
 BEGIN
     BEGIN
         SELECT array_agg(r) INTO found FROM larder_data.schedule_rows(query) AS r;
-        -- Also what it has set in the session.
+        -- Also its session settings.
         RAISE EXCEPTION 'undone' USING ERRCODE = 'LA012';
     EXCEPTION
         WHEN SQLSTATE 'LA012' THEN
@@ -164,7 +164,7 @@ COMMENT ON FUNCTION larder.schedule_set IS
     'and metas. request: as of larder.enqueue_list, and on_finished, the URL of a webhook. next_at: when it is due '
     'first.';
 
--- Pauses, resumes, runs or removes a schedule. A run that waits for a batch is given up.
+-- Pauses, resumes, runs or removes a schedule. A run waiting for a batch is dropped.
 CREATE FUNCTION larder_data.change_schedule(name text, verb text, next_at timestamptz DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE

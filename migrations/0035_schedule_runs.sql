@@ -1,9 +1,9 @@
 -- How schedules run.
 --
--- A worker asks for the schedule that is due for longest, computes the time after this run, and then runs it: the run,
--- its batch and the next time are one transaction. Each run happens once, because it locks the row and is made only
--- while the schedule is due at the time that the worker was told. A worker that dies in between leaves it due. A run
--- that is late, or that waits for the batch before it, is made once; how many further ones were missed is counted.
+-- A worker asks for the schedule due for longest, computes the time after this run, and then runs it: the run, its
+-- batch and the next time are one transaction. Each run happens once, because it locks the row and checks that the
+-- schedule is still due at the time given to the worker. A worker that dies in between leaves it due. A run that is
+-- late, or waits for the previous batch, is made once; further missed runs are counted.
 
 CREATE VIEW larder_data.due_schedule AS
 SELECT s.* FROM larder_data.schedule s
@@ -23,8 +23,8 @@ END $$;
 COMMENT ON FUNCTION larder.due_schedule_v1 IS
     'The schedule that is most overdue. due_at: NULL when only its next time is to be computed.';
 
--- Enqueues a schedule as a new run of its batch, or sets waiting_for if the run before is not finished. Only a batch of
--- the schedule's owner, or of an earlier run, is waited for: another role could hold its own open for ever.
+-- Enqueues a schedule as a new run of its batch, or sets waiting_for if the previous run is not finished. Waits only
+-- for a batch of the schedule's owner, or of an earlier run: another role could hold its own batch open for ever.
 CREATE FUNCTION larder_data.start_run(s larder_data.schedule) RETURNS larder_data.schedule
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -65,13 +65,13 @@ BEGIN
     END LOOP;
     PERFORM larder.batch_on_finished(s.last_batch::text, s.request ->> 'on_finished');
     PERFORM larder.batch_seal(s.last_batch::text);
-    -- Until here it belongs to the login of the worker.
+    -- Until here it belongs to the worker's login.
     UPDATE larder_data.batch b SET owner = s.owner WHERE b.id = s.last_batch;
     RETURN s;
 END $$;
 
--- A lock that another transaction holds, for example as it has inserted one of the jobs, is waited for as long as an
--- operator's call waits: the row of the schedule is locked meanwhile.
+-- Waits as long as an operator's call for a lock held by another transaction, for example one that inserted one of the
+-- jobs: the schedule's row is locked meanwhile.
 CREATE FUNCTION larder.run_schedule_v1(
     schedule text, due_at timestamptz, next_at timestamptz, missed int DEFAULT 0, cron_error text DEFAULT NULL
 ) RETURNS TABLE (batch_id bigint, urls bigint, error text)
@@ -99,7 +99,7 @@ BEGIN
     ELSE
         BEGIN
             s := larder_data.start_run(s);
-            -- The run that waits counts the others that are due meanwhile, when it is made.
+            -- When the waiting run is made, it counts further runs due meanwhile.
             IF s.waiting_for IS NULL THEN
                 batch_id := s.last_batch;
                 urls := s.last_urls;

@@ -1,15 +1,14 @@
 -- Views for people and programs.
 --
--- Progress is read from the ledger and costs the same for ten jobs and ten million. What needs a query of its own,
--- such as quantiles and errors, is a function, evaluated only for the rows and columns that a query selects. Times
--- are statement_timestamp(): the volatile clock_timestamp() would keep the planner from leaving out what is not
--- selected.
+-- Progress is read from the ledger and costs the same for ten jobs and ten million. Values that need their own query,
+-- such as quantiles and errors, are functions, evaluated only for the selected rows and columns. Times are
+-- statement_timestamp(): the volatile clock_timestamp() would prevent the planner from omitting unselected columns.
 --
--- A view reads tables with the rights of its owner, but a function that it calls has the reader's rights. Such
--- functions are SECURITY DEFINER; no reader can call them directly, see larder_data.secure().
+-- A view reads tables with its owner's rights, but a function that it calls has the reader's rights. Such functions are
+-- SECURITY DEFINER; no reader can call them directly, see larder_data.secure().
 
--- The times in ms from claim to completion within which these shares of the succeeded jobs of a batch ran. Class c
--- holds n jobs of 2^(c/2) to 2^((c+1)/2) ms, assumed to be distributed evenly on the logarithmic scale.
+-- The times in ms from claim to completion within which these shares of a batch's succeeded jobs ran. Class c holds n
+-- jobs of 2^(c/2) to 2^((c+1)/2) ms, assumed to be distributed evenly on the logarithmic scale.
 CREATE FUNCTION larder_data.quantiles(batch_id bigint, shares numeric[]) RETURNS numeric[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET jit = off AS $$
@@ -86,15 +85,15 @@ CROSS JOIN LATERAL (
         THEN f.worked / greatest(t.seconds, 0.001)
         ELSE larder_data.rate_after(b.rate, statement_timestamp() - b.folded_at, greatest(f.worked - b.folded, 0))
         END)::numeric, 2) AS rate) AS r
--- The default batches of days without any URL are not shown.
+-- Hides daily default batches without any URL.
 WHERE ((SELECT larder_data.reads_all()) OR b.owner = ANY (ARRAY(SELECT larder_data.own_roles())))
   AND (b.daily IS NULL OR b.total > 0);
 COMMENT ON VIEW larder.progress IS
     'Progress of each batch in items, exact at this instant: total = open + finished. finished, skipped (ended with '
     'an error) and total are the counts of SDWebImage''s prefetcher.';
 
--- In a cancelled batch no item is open. One look-up of totals per batch and one pass over the new entries of the
--- ledger, which are few: the ledger batch by batch would look for the entries of each.
+-- In a cancelled batch no item is open. One lookup of totals per batch and one pass over the ledger's few new entries:
+-- batch by batch, the ledger would search for each one's entries.
 CREATE FUNCTION larder_data.open_items(queue_id smallint) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
@@ -153,7 +152,7 @@ COMMENT ON VIEW larder.worker IS
     'The workers of the last day: live, lost or stopped. fault: what it lacks that every job needs. queue: from which '
     'it claims; NULL: any.';
 
--- The name of the batch is looked up, not joined: a join may read all batches, and the rows of one worker are few.
+-- The batch's name is looked up instead of joined: a join may read all batches, and the rows of one worker are few.
 CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id,
     (SELECT b.name FROM larder_data.batch b WHERE b.id = j.batch_id) AS batch, j.attempt + 1 AS attempt, j.max_attempts,

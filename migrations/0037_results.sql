@@ -1,12 +1,12 @@
 -- Results of URLs: records, stored files, failures, waiting jobs, and the answer per URL.
 --
--- A producer sees the rows of its own batches, an operator all, see larder_data.reads_all().
+-- A producer sees its own batches' rows, an operator all, see larder_data.reads_all().
 
 CREATE VIEW larder_data.own_batch AS
 SELECT b.id FROM larder_data.batch b WHERE b.owner = ANY (ARRAY(SELECT larder_data.own_roles()));
 
--- The names of the origins and batches are joined behind the union: a branch of it that joins is planned alone, and
--- sorts all records of its batch where an index has them in order.
+-- Names of origins and batches are joined behind the union: a branch with a join is planned alone, and sorts all
+-- records of its batch that an index has in order.
 CREATE VIEW larder_data.any_record AS
 SELECT r.batch_id, (SELECT b.name FROM larder_data.batch b WHERE b.id = r.batch_id) AS batch, r.kind,
     r.job_id AS number, r.job AS job_id, r.url, r.outcome, r.domain, r.code, r.message, r.http_status,
@@ -18,7 +18,7 @@ FROM (
     UNION ALL
     SELECT 'item', CASE WHEN h.reason <> 'fresh' THEN h.of_job END, h.* FROM larder_data.job_history h
 ) AS r LEFT JOIN larder_data.origin o ON o.id = r.origin_id
--- Each branch has a range of the index: Postgres joins no branch that has a condition of its own into the query.
+-- Each branch has a range of the index: Postgres does not pull up a branch with its own condition.
 WHERE (r.kind = 'item') = larder_data.is_item(r.job_id);
 
 CREATE VIEW larder.record AS
@@ -34,7 +34,7 @@ SELECT r.batch_id, r.batch, r.kind, r.number, r.job_id, r.url, r.domain, r.code,
 FROM larder.record r WHERE r.outcome = 'failed' AND r.retried_as IS NULL AND r.discarded_at IS NULL;
 COMMENT ON VIEW larder.failed IS 'Failures that were neither retried nor discarded since. Select one batch_id.';
 
--- A worker may have recorded anything: elements that are not objects, or whose sizes are not whole, are left out.
+-- A worker may have recorded anything: omits elements that are not objects, or have fractional sizes.
 CREATE FUNCTION larder_data.files_of(stored json) RETURNS TABLE (
     variant text, key text, path text, format text, width int, height int, bytes bigint, sha256 text, recipe text,
     digest json
@@ -56,7 +56,7 @@ BEGIN
     RETURN (SELECT h.stored FROM larder_data.job_history h WHERE h.job_id = stored_of.job LIMIT 1);
 END $$;
 
--- The digest stands once, with the original: its placeholders go for every file of the job.
+-- The digest is stored once, with the original: its placeholders apply to every file of the job.
 CREATE VIEW larder.stored_file AS
 SELECT r.batch_id, (SELECT b.name FROM larder_data.batch b WHERE b.id = r.batch_id) AS batch, r.job_id, r.url,
     f.variant, f.key, f.path, f.format, f.width, f.height, f.bytes, f.sha256, d.digest ->> 'thumbHash' AS thumb_hash,
@@ -218,8 +218,8 @@ COMMENT ON FUNCTION larder.remaining IS
     'What is left of a batch, or of a queue. has_ready: a worker may claim it, or a schedule is due. next_due_ms: '
     'until the next scheduled job. scheduled: with counted, of a queue at most 10,000.';
 
--- Waiting is a procedure: each look is a transaction of its own, because a function would hold one snapshot and with
--- it vacuum until its end. A procedure that commits can have neither SECURITY DEFINER nor SET.
+-- Waiting is a procedure: each poll is a separate transaction, because a function would hold one snapshot, and with it
+-- vacuum, until its end. A procedure that commits can have neither SECURITY DEFINER nor SET.
 CREATE PROCEDURE larder.wait_batch(batch text, timeout interval DEFAULT '1 hour')
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -231,7 +231,7 @@ DECLARE
     pause pg_catalog.float8;
 BEGIN
     LOOP
-        -- Until COMMIT: without it, operators would be found by the caller's search_path, and could be another role's.
+        -- Until COMMIT: otherwise operators would be found by the caller's search_path, and could be another role's.
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
         deadline := coalesce(deadline, clock_timestamp() + timeout);
         wanted_id := coalesce(wanted_id, larder.batch_id(batch));
@@ -245,8 +245,8 @@ BEGIN
         IF clock_timestamp() >= deadline THEN
             RAISE EXCEPTION 'batch "%" is not finished after %', batch, timeout USING ERRCODE = 'LA008';
         END IF;
-        -- Only what is sent tells the server that the client is gone: then the next pause ends the session. INFO is
-        -- sent whatever client_min_messages is.
+        -- Only sending something reveals to the server that the client is gone: the next pause then ends the session.
+        -- INFO is sent whatever client_min_messages is.
         IF clock_timestamp() - began_at > silence THEN
             RAISE INFO 'batch "%" is %', batch, state;
             silence := least(silence * 2, silence + '5 min');

@@ -1,6 +1,6 @@
 -- Invariants, which larder.check() verifies, and the findings of health.
 
--- Reads everything, in the snapshot of the caller.
+-- Reads everything, in the caller's snapshot.
 CREATE VIEW larder_data.broken_jobs AS
 SELECT 'a live job has exactly one state' AS invariant, j.id AS subject,
     coalesce(string_agg(s.state, ' and ' ORDER BY s.state), 'none') AS detail
@@ -35,7 +35,7 @@ WITH counted AS (
         UNION ALL SELECT h.batch_id, h.items, h.outcome FROM larder_data.job_history h WHERE h.retried_as IS NULL
     ) AS x GROUP BY x.batch_id
 ), kept AS (
-    -- Before this day history may be deleted, and cannot be counted.
+    -- Before this day history may be deleted and cannot be counted.
     SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC') AS since
     FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'larder_data.job_history'::regclass
@@ -46,7 +46,7 @@ SELECT 'the counts of a batch equal its records and live items' AS invariant, l.
     format('counts open %s, succeeded %s, failed %s, cancelled %s; records %s, %s, %s, %s',
         l.open, l.succeeded, l.failed, l.cancelled, c.open, c.succeeded, c.failed, c.cancelled) AS detail
 FROM larder_data.ledger l LEFT JOIN counted c USING (batch_id) CROSS JOIN LATERAL (
-    -- The open items of a cancelled batch count as cancelled.
+    -- A cancelled batch's open items count as cancelled.
     SELECT l.cancelled_at IS NULL AS is_active, coalesce(c.open, 0) AS open) AS o
 WHERE l.created_at >= (SELECT k.since FROM kept k)
   AND (l.open, l.succeeded, l.failed, l.cancelled) IS DISTINCT FROM (
@@ -55,7 +55,7 @@ WHERE l.created_at >= (SELECT k.since FROM kept k)
 UNION ALL SELECT 'the errors counted equal the failed items', l.batch_id,
     format('%s failed, %s errors', l.failed, coalesce(e.n, 0))
 FROM larder_data.ledger l CROSS JOIN larder_data.settings s LEFT JOIN errors e USING (batch_id)
--- Details are deleted some time after the end of a batch.
+-- Details are deleted some time after a batch's end.
 WHERE l.failed <> coalesce(e.n, 0) AND coalesce(l.finished_at, now()) > now() - s.keep_history
 UNION ALL SELECT 'records belong to a batch', c.batch_id, 'unknown batch'
 FROM counted c WHERE NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.id = c.batch_id)
@@ -67,8 +67,8 @@ LANGUAGE sql STABLE SET jit = off AS $$ TABLE larder_data.broken_jobs UNION ALL 
 COMMENT ON FUNCTION larder.check IS
     'Verifies the invariants of the queue in one snapshot; no rows: all hold. Reads everything.';
 
--- Findings of health. Cheap: they read statistics, catalogs and small tables, and count no jobs. A number of 1000 is at
--- least that.
+-- Findings of health. Cheap: they read statistics, catalogs and small tables, and count no jobs. 1000 means at least
+-- that many.
 
 CREATE FUNCTION larder.worker_fault_v1(worker bigint, message text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -102,7 +102,7 @@ WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AN
           SELECT FROM larder_data.ledger x WHERE x.batch_id = b.id AND x.open > 0 OFFSET 0) AS l
       WHERE b.finished_at IS NULL)
 HAVING count(*) > 0
--- A worker with one slot has no job for a moment between two, so a queue of which jobs have just ended is served.
+-- A worker with one slot has no job for a moment between two, so a queue whose jobs have just ended is served.
 UNION ALL SELECT 'warning', CASE q.live_workers WHEN 0 THEN 'jobs are ready and no worker is live'
         ELSE 'jobs are ready and no worker claims them' END,
     format('queue %s, for %s s', q.queue, floor(extract(epoch FROM q.oldest_ready))), q.queue
@@ -129,7 +129,7 @@ FROM (
     (SELECT 'a batch is paused', coalesce(x.name, x.id::text), coalesce(x.name, x.id::text), x.paused_at, x.paused_by
      FROM larder_data.batch x WHERE x.finished_at IS NULL AND x.paused_at IS NOT NULL AND x.cancelled_at IS NULL
      ORDER BY x.paused_at LIMIT 20)) AS p
--- A run may well take longer than the time between two of them; an hour later it hardly ends by itself.
+-- A run may take longer than the time between two of them; an hour later it hardly ends by itself.
 UNION ALL SELECT f.severity, f.what, format('%s, since %s%s', s.name, larder_data.shown(f.since), ': ' || f.reason),
     CASE f.what WHEN 'a schedule waits' THEN s.waiting_for::text ELSE s.name END
 FROM larder_data.schedule s LEFT JOIN larder_data.due_schedule d ON d.id = s.id CROSS JOIN LATERAL (VALUES
@@ -163,7 +163,7 @@ FROM larder_data.current_worker w
 WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' < clock_timestamp()
   AND w.heartbeat_at > clock_timestamp() - interval '1 day'
 HAVING count(*) > 0
--- Only a sealed batch is ever finished. New entries of the ledger move folded_at.
+-- Only a sealed batch is ever finished. New ledger entries move folded_at.
 UNION ALL SELECT 'warning', 'a batch is not closed',
     format('%s, for example %s: no item is open, and none was added for a day', count(*), min(b.label)), NULL
 FROM (
@@ -183,7 +183,7 @@ WHERE EXISTS (SELECT FROM larder_data.batch_delta OFFSET 100000)
 UNION ALL SELECT 'info', 'the blocklist is large', format('about %s URLs', c.reltuples::bigint), NULL
 FROM pg_catalog.pg_class c WHERE c.oid = 'larder_data.blocklist'::regclass AND c.reltuples > 1000000;
 
--- Sessions, slots and settings that stop vacuum from removing dead rows of claims and history.
+-- Sessions, slots and settings that prevent vacuum from removing dead rows of claims and history.
 CREATE VIEW larder_data.health_of_tables AS
 SELECT 'warning' AS severity, CASE WHEN h.is_standby THEN 'a standby''s feedback holds vacuum back'
         ELSE 'a transaction holds vacuum back' END AS what,
@@ -248,7 +248,7 @@ COMMENT ON VIEW larder.health IS
     'What is wrong or soon will be, worst first, one row per finding: severity error, warning or info. No rows: '
     'healthy. subject: the name or number that a command takes which changes it.';
 
--- Bounded: at most 10,000 entries of an index per queue and priority.
+-- Bounded: at most 10,000 index entries per queue and priority.
 CREATE FUNCTION larder.gauges_v1() RETURNS TABLE (metric text, queue text, priority int, reason text, value float8)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -273,7 +273,7 @@ BEGIN
     UNION ALL SELECT 'maintenance_late', NULL, NULL, t.task,
         greatest(extract(epoch FROM clock_timestamp() - t.next_at), 0)
     FROM larder_data.current_task t
-    -- A task that has never run, because there was no worker yet, is due since -infinity.
+    -- A task that never ran, because there was no worker yet, is due since -infinity.
     WHERE t.kind IN ('urgent', 'routine') AND isfinite(t.next_at)
     UNION ALL SELECT 'findings', NULL, NULL, h.severity, count(*) FROM larder.health h GROUP BY h.severity;
 END $$;

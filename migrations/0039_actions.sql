@@ -1,5 +1,5 @@
--- Tables and functions of the dashboard. An operator's change through it is recorded with the user's name that a proxy
--- gives. Changes by command and SQL are in the log of the database (log_statement = 'mod').
+-- Tables and functions of the dashboard. An operator's change through it is recorded with the user's name given by a
+-- proxy. Changes by command and SQL are in the database's log (log_statement = 'mod').
 
 CREATE TABLE larder_data.action (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -12,7 +12,7 @@ CREATE TABLE larder_data.action (
 );
 COMMENT ON TABLE larder_data.action IS 'See larder.action.';
 
--- Recorded before the change, in a transaction of its own, so that no change is without a record.
+-- Recorded before the change, in a separate transaction, so that no change lacks a record.
 CREATE FUNCTION larder.action_begin(actor text, verb text, target text) RETURNS bigint
 LANGUAGE sql VOLATILE AS $$
     INSERT INTO larder_data.action AS a (actor, verb, target)
@@ -34,9 +34,9 @@ COMMENT ON VIEW larder.action IS
     'Changes through the dashboard in the last 90 days: by whom (actor, else the login), what, and why it failed. '
     'ORDER BY action DESC.';
 
--- The dashboard's queries of history. Each function reads an index from one place on, a bounded number of its entries.
--- Their plans are kept, because planning for all partitions of history takes longer than reading; the settings keep the
--- planner from sorting what an index has in order, which it may prefer for a plan that is made without the limits.
+-- The dashboard's queries of history. Each function reads a bounded number of index entries from a given position.
+-- Their plans are kept, because planning for all partitions of history takes longer than reading; the settings prevent
+-- the planner from sorting what an index has in order, which it may prefer for a plan made without the limits.
 
 CREATE FUNCTION larder.newest_failures(
     batch_id bigint, portion int, before_time timestamptz DEFAULT 'infinity',

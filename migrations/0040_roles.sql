@@ -1,11 +1,11 @@
 -- Permissions: four roles without a login, to be granted to logins.
 --
--- Only the owner has rights on tables. Other logins use functions, which run with the rights of their owner and find
--- names only in pg_catalog, and views, which read with the rights of their owner. larder_data.secure() sets this up for
--- everything in both schemas; it ends each migration that adds something.
+-- Only the owner has rights on tables. Other logins use functions, which run with their owner's rights and find names
+-- only in pg_catalog, and views, which read with their owner's rights. larder_data.secure() sets this up for everything
+-- in both schemas; it ends each migration that adds something.
 --
--- Roles belong to the server: several databases may create them at the same time, and the migrating login may not
--- have the right to. Then the migration says so and continues, and larder.health reports it.
+-- Roles belong to the server: several databases may create them at once, and the migrating login may not have the right
+-- to. Then the migration says so and continues, and larder.health reports it.
 
 CREATE FUNCTION larder_data.create_roles() RETURNS void
 LANGUAGE plpgsql AS $$
@@ -57,8 +57,8 @@ UNION ALL
 SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page,lookup,
     differing_variants,newest_failures,recent_jobs,progress_details,batch_jobs,gauges_v1}'::text[]);
 
--- A batch is given by name or by number: each routine with an argument `batch text` has a twin for a bigint, in which
--- the argument cannot be left out.
+-- A batch is given by name or number: each routine with an argument `batch text` has a bigint variant, in which the
+-- argument is required.
 CREATE FUNCTION larder_data.add_numbers() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -100,12 +100,12 @@ END $$;
 COMMENT ON FUNCTION larder.ready_v1 IS
     'How many migrations the database has and which worker protocols it offers; programs ask it before they start.';
 
--- Gives all functions a fixed search_path, makes the ones of schema larder SECURITY DEFINER, revokes them from PUBLIC,
--- and grants what larder_data.permission lists. To be called by the owner; may be repeated. Operators are found by
--- search_path, so a function without a fixed one runs what another role has created there, even with the rights of a
--- superuser who reads a view. Functions in SQL with a parsed body (RETURN, BEGIN ATOMIC) found theirs when they were
--- created. Procedures are left out: one that commits can have neither SECURITY DEFINER nor SET, and sets search_path in
--- its body.
+-- Gives all functions a fixed search_path, makes the functions of schema larder SECURITY DEFINER, revokes them from
+-- PUBLIC, and grants what larder_data.permission lists. Called by the owner; may be repeated. Operators are found by
+-- search_path, so a function without a fixed one would run another role's operators, even with the rights of a
+-- superuser who reads a view. SQL functions with a parsed body (RETURN, BEGIN ATOMIC) resolved theirs when created.
+-- Procedures are excluded: one that commits can have neither SECURITY DEFINER nor SET, and sets search_path in its
+-- body.
 CREATE FUNCTION larder_data.secure() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
