@@ -1,4 +1,4 @@
-/// What a failure means: whether it is retried, blocks its URL, and counts against its origin.
+/// The meaning of a failure: whether it is retried, blocks its URL, and counts against its origin.
 ///
 /// `all` equals the initial rows of the database's table `larder_data.retry_rule`, as a test verifies. A queue's jobs
 /// follow the database, where operators may change rows; this copy is for use without one. Source: SDWebImage 5.21.5,

@@ -1,6 +1,6 @@
 private import Glibc
 
-/// What this machine lacks when a system call fails (error 501). The only list of these error numbers.
+/// The shortage of this machine when a system call fails (error 501). The only list of these error numbers.
 package enum MachineShortage {
     /// The shortage that an error number means; nil for none.
     ///

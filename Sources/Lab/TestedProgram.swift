@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Measuring
 
-/// The program that the lab measures and breaks.
+/// The tested program.
 enum TestedProgram {
-    /// The path of `larder` in the directory of this program.
+    /// `larder` in this program's directory.
     static func path() throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let path =

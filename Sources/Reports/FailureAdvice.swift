@@ -5,7 +5,7 @@ import Terminal
 package struct FailureAdvice {
     /// A short heading without a full stop.
     package let meaning: String
-    /// What an operator can do.
+    /// The operator's remedy.
     package let action: String
 
     /// A retry makes jobs ready; a worker must run them.

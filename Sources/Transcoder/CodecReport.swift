@@ -16,7 +16,7 @@ package struct CodecReport: Sendable, Hashable, Codable {
     package let strips: [String: Bool]
     /// Whether truncated files are refused, by format name.
     package let refusesTruncated: [String: Bool]
-    /// What the kernel denies a child.
+    /// The kernel's restrictions of a child.
     package var sandboxLevel = SandboxLevel.limitsOnly
     /// A child's restrictions by name, true if violating one was denied: `no network`, `no files`, `no programs`, `no
     /// processes`, `memory limit`.

@@ -20,7 +20,7 @@ public enum SandboxLevel: String, Sendable, Hashable, Codable, CaseIterable {
             }
     }
 
-    /// What this kernel or container lacks; nil for `full`.
+    /// The missing feature of this kernel or container; nil for `full`.
     public var missing: String? {
         switch self {
         case .full: nil

@@ -1,6 +1,6 @@
 package import JobQueue
 
-/// What a worker asks of its queue. `PostgresJobQueue` asks the database; tests answer in process.
+/// A worker's calls to its queue. `PostgresJobQueue` asks the database; tests answer in process.
 package protocol WorkerQueue: Sendable {
     /// The database whose maintenance, webhooks, origins and traces the worker serves too; nil, the default, without
     /// one.

@@ -4,7 +4,7 @@ internal import ImageModel
 ///
 /// Source: PNG, third edition, 11.3.6 and 13.11. libvips and libspng read only the default image.
 struct PNGAnimation: Sendable, Hashable {
-    /// What happens to a frame's rectangle before the next frame is drawn.
+    /// How a frame's rectangle is disposed of before the next frame is drawn.
     enum Disposal: Int, Sendable {
         case keep, clear, restore
     }

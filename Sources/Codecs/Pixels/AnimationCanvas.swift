@@ -7,7 +7,7 @@ struct AnimationCanvas {
     let size: PixelSize
     /// Red, green, blue, straight alpha, row by row; initially transparent black.
     private(set) var pixels: [UInt8]
-    /// What replaces the last drawn frame's rectangle: its previous rows, or transparent black.
+    /// The replacement of the last drawn frame's rectangle: its previous rows, or transparent black.
     private var disposed: (rect: PixelRect, pixels: [UInt8]?)?
 
     init(_ size: PixelSize) {

@@ -1,4 +1,4 @@
-// The dashboard's pages: overview, batches, queues, workers, origins and the others without a script of their own.
+// The table of all dashboard pages, and the pages without a script of their own.
 
 const batchLink = (batch) =>
   make("a", { class: "clamp", href: "#/batches/" + batch.batchID, title: batch.batch }, batch.batch);

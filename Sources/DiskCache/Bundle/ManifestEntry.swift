@@ -57,7 +57,7 @@ package struct ManifestEntry: Hashable, Sendable, Codable {
     }
 }
 
-/// What is wrong with a cache file.
+/// The fault of a cache file.
 package enum FileFault: String, Sendable, Codable, CaseIterable {
     case missing
     case empty

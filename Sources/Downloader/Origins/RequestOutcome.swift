@@ -1,4 +1,4 @@
-/// What a transfer's end says about its origin.
+/// The outcome of a transfer for its origin.
 package enum RequestOutcome: Sendable, Equatable {
     /// A response with any body.
     case answered(status: Int, retryAfter: Duration? = nil, firstByte: Duration? = nil)

@@ -4,7 +4,7 @@ private import ImageModel
 
 /// Error numbers of connections and files that mean a fault of this machine: error 501.
 package enum LocalFault {
-    /// What this machine lacks; nil if the number does not mean that.
+    /// The shortage of this machine; nil if the number does not mean one.
     package static func reason(_ number: Int32) -> String? {
         // On a healthy machine one address family may have no route.
         if isRouteFault(number) { return hasRoute ? nil : "no interface has a route to the internet" }

@@ -15,19 +15,19 @@ struct BareQueue: Sendable {
         session = server.session()
     }
 
-    /// Rows per second inserted, `width` per transaction.
+    /// Inserted rows per second, `width` per transaction.
     func insertRate(_ rows: Int, width: Int = 1_000) async throws -> Double {
         try await createTables(rows: 0)
         return try await insert(rows, width: width)
     }
 
-    /// Rows per second claimed and completed, `width` per transaction.
+    /// Claimed and completed rows per second, `width` per transaction.
     func completeRate(_ rows: Int, width: Int) async throws -> Double {
         try await createTables(rows: rows)
         return try await complete(rows, width: width)
     }
 
-    /// Bytes of WAL per row that is inserted with 999 others and completed with 99 others.
+    /// Bytes of WAL per row, inserted with 999 and completed with 99 others.
     func walPerRow(_ rows: Int) async throws -> Double {
         try await createTables(rows: 0)
         let start = try await session.writtenWAL()

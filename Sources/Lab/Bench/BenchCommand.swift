@@ -43,7 +43,7 @@ extension Command {
         return .done
     }
 
-    /// The directory of `--save` of a bench. A debug build, whose figures mean nothing, refuses it.
+    /// The directory of `--save`. Debug builds refuse it, as their figures mean nothing.
     static func resultDirectory(_ arguments: Arguments) throws -> String? {
         let directory = try arguments.value("save")
         #if DEBUG

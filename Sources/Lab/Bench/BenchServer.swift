@@ -4,12 +4,12 @@ import FoundationEssentials
 import JobQueue
 import Measuring
 
-/// The database of one run of `bench`: a private server, or a new database on a given server.
+/// The database of one bench run: a private server, or a new database on a given server.
 struct BenchServer: Sendable {
     let url: String
-    /// The version of the server, `15.8`.
+    /// Such as `15.8`.
     let version: String
-    /// The private server; nil for a given one.
+    /// Nil for a given server.
     let cluster: EmbeddedCluster?
     private let pgbench: String
     private let scratch: Scratch
@@ -68,7 +68,6 @@ struct BenchServer: Sendable {
 
     func session() -> BenchSession { BenchSession(url) }
 
-    /// A path for a file of this run.
     func file(_ name: String) -> String { scratch.path + "/" + name }
 
     /// Runs a prepared statement `times` by pgbench over one connection, each run a transaction.
@@ -86,7 +85,7 @@ struct BenchServer: Sendable {
         return rate
     }
 
-    /// Runs `larder` itself on this database and returns its wall time in seconds.
+    /// Runs `larder` on this database and returns the wall time in seconds.
     func larder(_ arguments: [String]) async throws -> Double {
         let program = try TestedProgram.path()
         let words = ([program] + arguments + ["--database", url]).map { "'\($0)'" }.joined(separator: " ")

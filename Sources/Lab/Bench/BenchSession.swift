@@ -10,7 +10,6 @@ actor BenchSession {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Connects with the first statement.
     init(_ url: String) { self.url = url }
 
     deinit { thread.stop() }
@@ -40,14 +39,14 @@ actor BenchSession {
         return number
     }
 
-    /// The time until the whole result has arrived.
+    /// The time until the complete result has arrived.
     func milliseconds(_ sql: String) throws -> Double {
         let start = ContinuousClock.now
         try execute(sql)
         return (ContinuousClock.now - start) / .milliseconds(1)
     }
 
-    /// The WAL that the server has written, in bytes.
+    /// In bytes.
     func writtenWAL() throws -> Double { try number("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')") }
 
     func close() { session = nil }

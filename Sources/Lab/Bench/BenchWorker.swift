@@ -6,12 +6,12 @@ import Prefetcher
 import Terminal
 import Worker
 
-/// The queue calls of a worker without its work: single calls with batches of a given size, and a worker whose jobs do
+/// A worker's queue calls without its work: single calls with batches of a given size, and a worker whose jobs do
 /// nothing.
 struct BenchWorker: Sendable {
     let queue: PostgresJobQueue
 
-    /// The slots of the worker whose jobs do nothing.
+    /// Slots of the worker whose jobs do nothing.
     static let slots = 1_000
 
     init(databaseURL url: String) {
@@ -34,12 +34,11 @@ struct BenchWorker: Sendable {
         "https://host-\(number % 50).example/\(series)/images/\(number).jpg"
     }
 
-    /// Claims `jobs` and completes them as succeeded, `width` at a time.
     func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
         for _ in 0..<jobs / width { try await step(width, in: session) }
     }
 
-    /// Jobs per second when at most `limit` jobs are claimed and completed, `width` at a time, for about two seconds.
+    /// Jobs per second of claiming and completing at most `limit` jobs, `width` at a time, for about two seconds.
     func rate(width: Int, limit: Int) async throws -> (rate: Double, completed: Int) {
         let session = try await start(slots: width)
         var completed = 0
@@ -76,7 +75,7 @@ struct BenchWorker: Sendable {
         }
     }
 
-    /// A success with a stored original, the least that a real job reports.
+    /// A success with a stored original, the minimum of a real job.
     static func outcome(_ job: Job) -> Outcome {
         var outcome = Outcome(job.held, .succeeded)
         outcome.httpStatus = 200

@@ -13,9 +13,9 @@ struct CrowdedQueue: Sendable {
     private let session: BenchSession
     private let jobs: Int
 
-    /// Jobs of one claim.
+    /// Jobs per claim.
     private static let width = 100
-    /// Claims of a round: enough for a p99, few enough that five rounds take at most a fifth of the jobs.
+    /// Claims per round: enough for a p99, few enough that five rounds take at most a fifth of the jobs.
     private var claims: Int { max(5, min(200, jobs / 5_000)) }
 
     init(_ server: BenchServer, jobs: Int) {
@@ -25,7 +25,7 @@ struct CrowdedQueue: Sendable {
         session = server.session()
     }
 
-    /// The values of the rounds. The dead rows come last because they stay.
+    /// The rounds' values. The dead rows come last because they stay.
     func measure(rounds: Int, _ note: @Sendable (String) -> Void) async throws -> [[String: Double]] {
         note("filling the queue with \(Double(jobs).short) jobs")
         try await fill()
@@ -66,7 +66,7 @@ struct CrowdedQueue: Sendable {
         try await maintain()
     }
 
-    /// All of the maintenance that workers do over time.
+    /// All maintenance that workers do over time.
     private func maintain() async throws {
         let errors = "SELECT string_agg(task || ': ' || error, '; ') FROM larder.maintain(true)"
         if let error = try await session.execute(errors) { throw MeasuringError("maintenance: \(error)") }
@@ -92,7 +92,7 @@ struct CrowdedQueue: Sendable {
         return latencies.median
     }
 
-    /// Claims the older half of the jobs, so that the head of the queue consists of dead rows.
+    /// Claims the older half of the jobs, so that the queue's head consists of dead rows.
     private func claimHalf(in registration: WorkerSession) async throws {
         var left = jobs / 2
         var calls = 0

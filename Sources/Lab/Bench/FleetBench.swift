@@ -9,28 +9,27 @@ import Measuring
 struct FleetBench: Sendable {
     struct Options: Sendable {
         var workers = 1_000
-        /// How long is measured.
         var seconds = 60
-        /// Jobs per second that the fleet is given; 0 for as many as it can do.
+        /// Jobs per second given to the fleet; 0 for as many as it can do.
         var rate = 10_000
-        /// The jobs that a worker claims at once.
+        /// Jobs that a worker claims at once.
         var slots = 32
-        /// Workers that die each minute.
+        /// Workers that die per minute.
         var deaths = 50
-        /// The most connections of the pooler to the server.
+        /// Maximum connections from the pooler to the server.
         var serverConnections = 50
     }
 
-    /// The time in milliseconds that 99 of 100 claims are to take at most.
+    /// Goal for the 99 % quantile of claims, in ms.
     static let claimGoal = 50.0
-    /// Jobs that are enqueued beforehand at most; further ones are enqueued meanwhile.
+    /// Maximum jobs enqueued beforehand; further ones are enqueued meanwhile.
     private static let mostBefore = 1_000_000
-    /// Statements under way at most, in this process.
+    /// Maximum concurrent statements in this process.
     private static let threads = 256
     /// Connections to the server in addition to the pooler's.
     private static let ownConnections = 30
     private static let batch = "fleet"
-    /// Workers that do the rest at the end, and how long they may take.
+    /// Workers that finish the rest, and their time limit.
     private static let drains = 4
     private static let drainLimit = Duration.seconds(1_200)
 
@@ -72,7 +71,7 @@ struct FleetBench: Sendable {
         }
     }
 
-    /// The error message when the program is missing; nil when it is installed.
+    /// The error message if the program is missing; nil if it is installed.
     static func missing(poolerAt path: String) -> String? {
         FileManager.default.isExecutableFile(atPath: path)
             ? nil : "\(path) is missing; install the Debian package pgbouncer"
@@ -84,7 +83,7 @@ struct FleetBench: Sendable {
         self.pooler = pooler
     }
 
-    /// Connections of clients at most: two of each worker and, while statements take long, four more.
+    /// Maximum client connections: two per worker and, while statements are slow, four more.
     private static func clients(_ options: Options) -> Int { options.workers * 6 + 100 }
 
     private static func allowConnections(_ options: Options) throws {
@@ -162,11 +161,11 @@ struct FleetBench: Sendable {
 
     // MARK: - The workers
 
-    /// The workers at one place, one after the other: each but the last one dies.
+    /// The successive workers at one place; each but the last one dies.
     private func live(
         at place: Int, from begin: ContinuousClock.Instant, until end: ContinuousClock.Instant, warmUp: Duration
     ) async {
-        // They do not start all at once.
+        // Do not start all at once.
         try? await Task.sleep(for: warmUp * (0.9 * Double(place) / Double(options.workers)))
         for death in deaths(at: place) {
             await worker(at: place, until: begin + .seconds(death), dies: true).run()
@@ -196,7 +195,7 @@ struct FleetBench: Sendable {
 
     // MARK: - The jobs
 
-    /// Keeps half of the first jobs waiting until so many are enqueued; returns how many it has added.
+    /// Keeps half of the first jobs waiting until all are enqueued; returns how many it has added.
     private func feed(
         _ producer: BenchWorker, from first: Int, to last: Int, until end: ContinuousClock.Instant
     ) async throws -> Int {
@@ -212,7 +211,7 @@ struct FleetBench: Sendable {
         return next - first
     }
 
-    /// Does what is left, those jobs included that dead workers hold until their lease ends.
+    /// Does the remaining jobs, including jobs that dead workers hold until their lease ends.
     private func drain() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.drains { group.addTask { try await doRest() } }
@@ -252,7 +251,7 @@ struct FleetBench: Sendable {
                 }
                 continue
             }
-            // A task that met a lock of another one of these workers is due again at the next turn.
+            // A task that met another worker's lock is due again at the next turn.
             do throws(QueueError) { try await queue.workers.maintain(force: true) } catch {
                 guard error.code == .refused else { throw error }
             }

@@ -1,21 +1,21 @@
 import Concurrency
 import JobQueue
 
-/// What the workers of a fleet have done since it was last taken.
+/// A fleet's activity since it was last taken.
 struct FleetCounts: Sendable {
-    /// Jobs that were completed as succeeded.
+    /// Jobs completed as succeeded.
     var completed = 0
-    /// Completions that were refused because the job had been given to another worker.
+    /// Completions refused because the job had been given to another worker.
     var stale = 0
     /// Workers that died, and that lost their lease.
     var died = 0, lost = 0
-    /// Calls that failed, and the error of the last one.
+    /// Failed calls, and the last error.
     var failed = 0
     var lastError: String?
-    /// The times of the calls in milliseconds, by what they did.
+    /// Call times in milliseconds.
     var claims: [Double] = [], completions: [Double] = [], heartbeats: [Double] = []
 
-    /// Adds the entries of a later time.
+    /// Adds later entries.
     static func += (counts: inout FleetCounts, later: FleetCounts) {
         counts.completed += later.completed
         counts.stale += later.stale
@@ -29,7 +29,7 @@ struct FleetCounts: Sendable {
     }
 }
 
-/// Collects what the workers of a fleet do.
+/// Collects a fleet's activity.
 final class FleetLedger: Sendable {
     private struct State: Sendable {
         var counts = FleetCounts()
@@ -37,13 +37,13 @@ final class FleetLedger: Sendable {
     }
 
     private let state = Locked(State())
-    /// The queues of the workers that live now, by their place.
+    /// The live workers' queues, by place.
     private let queues = Locked<[Int: PostgresJobQueue]>([:])
 
-    /// Jobs that were completed as succeeded since the start.
+    /// Jobs completed as succeeded since the start.
     var completed: Int { state.withLock { $0.completed } }
 
-    /// The connections to the pooler that are open.
+    /// Open connections to the pooler.
     var connections: Int { queues.withLock { Array($0.values) }.reduce(0) { $0 + $1.openSessions } }
 
     func add(_ change: (inout FleetCounts) -> Void) {
@@ -72,7 +72,7 @@ final class FleetLedger: Sendable {
         return value
     }
 
-    /// What was added since the last call.
+    /// The entries since the last call.
     func take() -> FleetCounts {
         state.withLock { state in
             defer { state.counts = FleetCounts() }
@@ -80,6 +80,6 @@ final class FleetLedger: Sendable {
         }
     }
 
-    /// Notes the queue of the worker that lives at a place; nil when it has ended.
+    /// Sets the queue of the live worker at a place; nil when it has ended.
     func set(_ queue: PostgresJobQueue?, at place: Int) { queues.withLock { $0[place] = queue } }
 }

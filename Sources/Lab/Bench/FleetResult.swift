@@ -1,14 +1,13 @@
 import Measuring
 
-/// What a run of `bench fleet` measured, and the first limit that it reached.
+/// The figures of a `bench fleet` run, and the first limit that it reached.
 struct FleetResult: Sendable {
     let options: FleetBench.Options
     let intervals: [FleetInterval]
     let statements: [StatementTimes.Statement]
     let source: StatementTimes.Source
-    /// The cores that this process may use.
     let cores: Int
-    /// The jobs of dead workers that others did, in the whole run.
+    /// Dead workers' jobs done by others, in the whole run.
     let rescues: Double
 
     private static let shownStatements = 8
@@ -38,7 +37,7 @@ struct FleetResult: Sendable {
         }
         once = once.filter { $0.value > 0 }
         rounds.add(once)
-        // Figures that are never zero in a run that worked, then figures that may be.
+        // Figures that are never zero in a successful run, then figures that may be.
         let required = [
             Figure("jobs_per_second", "jobs/s"), Figure("claim_p50", "ms"), Figure("claim_p99", "ms"),
             Figure("complete_p50", "ms"), Figure("complete_p99", "ms"),

@@ -2,19 +2,18 @@ import Concurrency
 import FoundationEssentials
 import Measuring
 
-/// What the server and the processes did in one interval of `bench fleet`.
+/// Server and process figures of one interval.
 struct FleetInterval: Sendable {
     var seconds: Double
     var counts: FleetCounts
     var times: ProcessorTimes
-    /// Bytes of WAL.
     var wal: Double
-    /// The most dead rows, and the most connections of clients and to the server, at one of its seconds.
+    /// The maximum of dead rows, client connections and server connections.
     var deadRows = 0.0, clients = 0.0, servers = 0.0
-    /// How often sessions were seen to run a statement, and what those that waited waited for.
+    /// Samples of sessions running a statement, and what waiting ones waited for.
     var active = 0.0, waits: [String: Double] = [:]
 
-    /// The values of the interval by the names of their figures.
+    /// By figure name.
     var values: [String: Double] {
         var values = [
             "jobs_per_second": Double(counts.completed) / seconds, "wal_per_second": wal / seconds,
@@ -28,7 +27,7 @@ struct FleetInterval: Sendable {
     }
 }
 
-/// Reads every second what the server and the processes do.
+/// Samples the server and the processes every second.
 struct FleetSampler: Sendable {
     /// The length of an interval.
     static let interval = 10
@@ -37,7 +36,7 @@ struct FleetSampler: Sendable {
     let ledger: FleetLedger
     let postmaster: Int32, pooler: Int32
 
-    /// The intervals of so many seconds from now on.
+    /// The intervals of the next `seconds`.
     func sample(seconds: Int) async throws -> [FleetInterval] {
         _ = ledger.take()
         var intervals: [FleetInterval] = []
@@ -49,7 +48,7 @@ struct FleetSampler: Sendable {
         for second in 1...seconds {
             try await Task.sleep(until: start + .seconds(second), clock: .continuous)
             try await look(&interval)
-            // A rest that is shorter than an interval belongs to the last one.
+            // A remainder shorter than an interval belongs to the last one.
             guard second == seconds || second % Self.interval == 0 && seconds - second >= Self.interval else {
                 continue
             }
@@ -76,7 +75,7 @@ struct FleetSampler: Sendable {
         let waits: [Wait]?
     }
 
-    /// Adds what is seen now.
+    /// Adds a sample.
     private func look(_ interval: inout FleetInterval) async throws {
         let text = try await session.execute(
             """

@@ -2,25 +2,25 @@ import Concurrency
 import JobQueue
 import Worker
 
-/// One life of a simulated worker: everything that `larder work` sends to the database, and no images.
+/// One life of a simulated worker: everything that `larder work` sends to the database, without images.
 ///
 /// It claims as many jobs as it has slots, holds them until its next turn, completes them and claims again. Meanwhile
-/// it sends heartbeats, and runs maintenance when they answer that it is due. `larder work` would also read the held
-/// origins; none is held here.
+/// it sends heartbeats, and runs maintenance when it is due. Unlike `larder work` it does not read held origins, as
+/// none is held.
 struct FleetWorker: Sendable {
-    /// The time until the next claim after one that returned nothing, and between two attempts to register.
+    /// Time until the next claim after an empty one, and between two attempts to register.
     private static let pause = 0.75...1.25
 
     /// Its place in the fleet, which a later life may take over.
     let place: Int
     let slots: Int
-    /// The time between two turns; zero for none.
+    /// Time between two turns; zero for none.
     let period: Duration
     let queue: PostgresJobQueue
     let ledger: FleetLedger
     let end: ContinuousClock.Instant
-    /// Whether it dies at its end: all its statements and connections break off, and it is not heard of again. Else it
-    /// completes what it holds and deregisters.
+    /// Whether it dies at its end, breaking off all statements and connections. Otherwise it completes its jobs and
+    /// deregisters.
     let dies: Bool
 
     /// Registers and works until its end.
@@ -97,7 +97,7 @@ struct FleetWorker: Sendable {
         }
     }
 
-    /// Completes what is held; jobs that another transaction has locked stay.
+    /// Completes the held jobs, except those locked by another transaction.
     private func complete(_ held: inout [Job], in session: WorkerSession) async throws(QueueError) {
         guard !held.isEmpty else { return }
         let outcomes = held.map(BenchWorker.outcome)

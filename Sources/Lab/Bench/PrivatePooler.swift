@@ -2,7 +2,7 @@ import Concurrency
 import FoundationEssentials
 import Glibc
 
-/// A private pgbouncer in transaction mode before a database, for `chaos` and `bench fleet`.
+/// A private pgbouncer in transaction mode, for `chaos` and `bench fleet`.
 actor PrivatePooler {
     static let program = "/usr/sbin/pgbouncer"
     static var isInstalled: Bool { access(program, X_OK) == 0 }
@@ -17,10 +17,10 @@ actor PrivatePooler {
     /// Starts nothing.
     ///
     /// - Parameters:
-    ///   - directory: for its socket and its files.
+    ///   - directory: for its socket and files.
     ///   - server: the directory of the server's socket.
-    ///   - connections: the most connections to the server.
-    ///   - clients: the most connections of clients.
+    ///   - connections: maximum connections to the server.
+    ///   - clients: maximum client connections.
     init(in directory: String, server: String, connections: Int = 12, clients: Int = 1_000) throws {
         self.directory = directory
         place = .path(directory + "/.s.PGSQL.6432")
@@ -58,7 +58,7 @@ actor PrivatePooler {
             descriptors: [-1, -1, -1])
     }
 
-    /// Its process id; nil when it does not run.
+    /// Nil if it is not running.
     var processID: Int32? { child?.processID }
 
     /// The URL of the database `larder` through it.
@@ -66,7 +66,7 @@ actor PrivatePooler {
         "postgresql:///larder?host=\(directory)&port=6432&user=larder&sslmode=disable&gssencmode=disable"
     }
 
-    /// Kills it, with all its sessions, and starts another.
+    /// Kills it, with all sessions, and starts another.
     func restart() throws {
         stop()
         try start()

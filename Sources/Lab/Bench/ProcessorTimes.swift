@@ -2,17 +2,15 @@ import FoundationEssentials
 import Glibc
 import Measuring
 
-/// Processor time in seconds, as /proc has it.
+/// Processor seconds from /proc.
 struct ProcessorTimes: Sendable {
     /// The server with all its processes, the pooler, and this process.
     var postgres: Double, pooler: Double, own: Double
     /// All processes of the machine.
     var machine: Double
 
-    /// Reads them.
-    ///
     /// - Parameters:
-    ///   - postmaster: the server's first process; those that have ended are counted in it.
+    ///   - postmaster: the server's first process, which includes its ended children.
     ///   - pooler: the pooler's process.
     init(postmaster: Int32, pooler: Int32) {
         postgres = 0
@@ -35,7 +33,7 @@ struct ProcessorTimes: Sendable {
 
     private static func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 
-    /// The parent and the times of a process, and the times of its ended children; nil when it has ended.
+    /// A process's parent and times, and the times of its ended children; nil if it has ended.
     private static func process(_ id: Int32) -> (parent: Int32, own: Double, ended: Double)? {
         // The name in the second field may contain anything.
         guard let rest = text("/proc/\(id)/stat").split(separator: ")").last else { return nil }

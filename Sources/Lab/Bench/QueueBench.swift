@@ -3,11 +3,6 @@ import FoundationEssentials
 import JobQueue
 import Measuring
 
-/// The measurements of `larder-lab bench queue`, in rounds that alternate between the queue and the bare tables.
-///
-/// A round enqueues its jobs through the program itself, completes some of them 1, 100 and 500 at a time, and lets a
-/// worker whose jobs do nothing drain the rest. The bare tables are measured before the queue in one round and after it
-/// in the next, so that a drift of the machine affects both.
 actor QueueBench {
     private let jobs: Int
     private let rounds: Int
@@ -19,7 +14,7 @@ actor QueueBench {
     private var enqueued = 0
     private var completed = 0
 
-    /// No round starts later than this, so that the whole run ends within ten minutes.
+    /// No round starts later, so that the whole run ends within ten minutes.
     private static let lastRoundStart = Duration.seconds(300)
 
     init(_ server: BenchServer, jobs: Int, rounds: Int) {
@@ -31,7 +26,6 @@ actor QueueBench {
         session = server.session()
     }
 
-    /// - Parameter note: receives lines of progress.
     func run(_ note: @Sendable (String) -> Void) async throws -> [MeasuredFigure] {
         var values = Rounds()
         let start = ContinuousClock.now
@@ -102,7 +96,7 @@ actor QueueBench {
         return values
     }
 
-    /// Takes both samples in the order of this round.
+    /// Takes both samples in this round's order.
     private func pair(
         _ values: inout [String: Double], _ name: String, _ bareName: String, _ larder: () async throws -> Double,
         and bare: () async throws -> Double

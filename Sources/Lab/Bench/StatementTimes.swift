@@ -1,17 +1,17 @@
 import FoundationEssentials
 import Measuring
 
-/// Where a server's processor time goes, by statement: `pg_stat_statements`, and `pg_stat_kcache` where there is one.
+/// A server's processor time by statement: from `pg_stat_statements`, and `pg_stat_kcache` if available.
 struct StatementTimes: Sendable {
     /// All calls of one function, or of one other statement.
     struct Statement: Sendable, Decodable {
         let name: String
         let calls: Double
-        /// Seconds: processor time with `pg_stat_kcache`, else execution and planning, waits included.
+        /// Processor seconds with `pg_stat_kcache`, else execution and planning including waits.
         let seconds: Double
     }
 
-    /// What the times are.
+    /// The meaning of the times.
     enum Source: String, Sendable {
         case kcache = "processor time by pg_stat_kcache"
         case statements = "execution and planning with their waits by pg_stat_statements"
@@ -21,13 +21,13 @@ struct StatementTimes: Sendable {
     let source: Source
     private let session: BenchSession
 
-    /// Sets the server to collect them from its next start on, as far as it can.
+    /// Sets the server to collect them from its next start, as far as possible.
     static func prepare(_ session: BenchSession) async throws {
         guard let libraries = try await available(session) else { return }
         try await session.execute("ALTER SYSTEM SET shared_preload_libraries = \(libraries)")
     }
 
-    /// The libraries that the server has, separated by commas; nil without any.
+    /// The server's libraries, separated by commas; nil without any.
     private static func available(_ session: BenchSession) async throws -> String? {
         try await session.execute(
             """
@@ -37,7 +37,7 @@ struct StatementTimes: Sendable {
             """)
     }
 
-    /// Starts to collect in a server that `prepare` has set.
+    /// Starts collecting in a server set by `prepare`.
     init(_ session: BenchSession) async throws {
         self.session = session
         let loaded = try await session.execute("SHOW shared_preload_libraries") ?? ""
@@ -50,19 +50,18 @@ struct StatementTimes: Sendable {
         if source == .kcache {
             try await session.execute("CREATE EXTENSION pg_stat_kcache")
             try await session.execute("ALTER SYSTEM SET pg_stat_kcache.track_planning = on")
-            // By default it records the duration of a short statement in place of its processor time.
+            // By default it records a short statement's duration instead of its processor time.
             try await session.execute("ALTER SYSTEM SET pg_stat_kcache.linux_hz = 1000000")
         }
         try await session.execute("SELECT pg_reload_conf()")
     }
 
-    /// Forgets what was collected.
     func reset() async throws {
         if source != .none { try await session.execute("SELECT pg_stat_statements_reset()") }
         if source == .kcache { try await session.execute("SELECT pg_stat_kcache_reset()") }
     }
 
-    /// What was collected since `reset`, the longest times first.
+    /// The statements since `reset`, longest times first.
     func read() async throws -> [Statement] {
         guard source != .none else { return [] }
         let (seconds, join) =

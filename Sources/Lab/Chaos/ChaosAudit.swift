@@ -5,8 +5,8 @@ import ImageModel
 import JobQueue
 import Terminal
 
-/// The end of a run: every batch is finished and has its items, every file of a succeeded job is present and whole, and
-/// nothing is left behind.
+/// The end of a run: every batch is finished and has its items, every file of a succeeded job is present and intact,
+/// and nothing is left behind.
 struct ChaosAudit: Sendable {
     let database: ChaosDatabase
     let queue: PostgresJobQueue
@@ -14,10 +14,10 @@ struct ChaosAudit: Sendable {
     let load: ChaosLoad
     let ledger: ChaosLedger
     let prefix: String
-    /// How long all open items may take once no fault is active.
+    /// Time limit for all open items once no fault is active.
     static let drainLimit = Duration.seconds(180)
 
-    /// Ends what a broken transaction left open, and waits until no item is open.
+    /// Ends everything that a broken transaction left open, and waits until no item is open.
     func drain(_ openItems: @Sendable () -> Int) async throws {
         let session = BenchSession(database.url)
         for verb in ["cancel", "seal"] {
@@ -77,10 +77,9 @@ struct ChaosAudit: Sendable {
 
     struct Totals: Sendable {
         var batches = 0, items = 0, jobs = 0, files = 0, cancelled = 0
-        /// Jobs that failed as poison, because two transcoders were killed while they had the image, or were blocked by
-        /// such a failure.
+        /// Jobs that failed as poison, because two transcoders were killed with the image, or were blocked by such a
+        /// failure.
         var poisoned = 0
-        /// The URLs of both kinds.
         fileprivate var poison: Set<String> = [], blocked: Set<String> = []
     }
 
@@ -107,7 +106,7 @@ struct ChaosAudit: Sendable {
         totals.poisoned += 1
     }
 
-    /// Each image that is poison took two of the killed transcoders.
+    /// Each poison image took two of the killed transcoders.
     private func judgePoison(_ totals: Totals) {
         let kills = ledger.rows.filter { $0.kind == .transcoderKill }.reduce(0) { $0 + $1.injected }
         if totals.poison.count > kills / 2 {
@@ -134,7 +133,7 @@ struct ChaosAudit: Sendable {
         }
     }
 
-    /// Decodes every file of the cache with `larder cache verify`, and looks for temporary files.
+    /// Decodes every cache file with `larder cache verify`, and searches for temporary files.
     func verifyCache(program: String) async throws {
         let thread = ThreadPool(name: "chaos-verify", threads: 1)
         let output = place.logs + "/verify.out"

@@ -54,7 +54,6 @@ extension Command {
 }
 
 extension FaultKind {
-    /// The kinds of `--kinds`, by default all.
     fileprivate static func chosen(_ arguments: Arguments) throws(CommandError) -> [FaultKind] {
         let names = try arguments.list("kinds").flatMap { $0.split(separator: ",").map(String.init) }
         guard !names.isEmpty else { return allCases }

@@ -5,21 +5,17 @@ import Glibc
 import JobQueue
 import Terminal
 
-/// The database of a run: a private cluster, which is stopped and restarted, or a given one.
+/// A run's database: a private cluster, which is stopped and restarted, or a given one.
 struct ChaosDatabase: Sendable {
-    /// Directly to the server.
     let url: String
-    /// Where the server listens.
     let server: SocketPlace
-    /// Nil for a given database.
     private let cluster: EmbeddedCluster?
 
-    /// The name under which the workers' sessions are terminated.
+    /// The name by which workers' sessions are terminated.
     static let applicationName = "larder-chaos"
 
     var isOwn: Bool { cluster != nil }
 
-    /// A private cluster in the run's directory.
     init(in place: ChaosPlace) async throws {
         let cluster = EmbeddedCluster(home: place.home)
         let url = try await cluster.start()
@@ -36,7 +32,7 @@ struct ChaosDatabase: Sendable {
 
     /// A given database.
     ///
-    /// - Throws: wrong usage when it holds anything that no run of this command made.
+    /// - Throws: wrong usage if it holds anything not made by this command.
     init(_ url: String) async throws {
         server = try Self.place(of: url)
         self.url = url
@@ -47,7 +43,7 @@ struct ChaosDatabase: Sendable {
         }
     }
 
-    /// Something that no run of this command made; nil when there is nothing.
+    /// Content not made by this command; nil for none.
     private static func content(of url: String) async throws -> String? {
         let session = BenchSession(url)
         let foreign = try await session.execute(
@@ -96,7 +92,7 @@ struct ChaosDatabase: Sendable {
         return .port(host: "127.0.0.1", number: 0)
     }
 
-    /// The URL through a proxy or a pooler. libpq uses the last of two parameters; TLS still checks the server's name.
+    /// The URL through a proxy or pooler. libpq uses the last of two parameters; TLS still checks the server's name.
     func url(through place: SocketPlace) -> String {
         let separator = url.contains("?") ? "&" : "?"
         let way =
@@ -109,14 +105,13 @@ struct ChaosDatabase: Sendable {
         return "\(url)\(separator)\(way)&application_name=\(Self.applicationName)"
     }
 
-    /// The directory of the server's socket; nil when it has none.
+    /// Nil without a socket.
     var socketDirectory: String? {
         guard case .path(let path) = server else { return nil }
         return path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     }
 
     enum Stop: Sendable {
-        /// Without a checkpoint, as a crash.
         case immediate
         /// With a checkpoint; sessions are ended.
         case fast
@@ -129,7 +124,7 @@ struct ChaosDatabase: Sendable {
         for _ in 0..<500 where kill(process, 0) == 0 { try? await Task.sleep(for: .milliseconds(10)) }
     }
 
-    /// Starts the server, if it is the run's own and not running.
+    /// Starts the run's own server if it is not running.
     func start() async throws {
         guard let cluster else { return }
         _ = try await cluster.start()

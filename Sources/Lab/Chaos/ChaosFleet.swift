@@ -2,15 +2,15 @@ import Concurrency
 import FoundationEssentials
 import Glibc
 
-/// The workers of a run. It starts them, and starts those again that end, as a service manager does.
+/// The workers of a run. Starts them, and restarts those that end, as a service manager does.
 ///
-/// It has a thread of its own: the kernel kills the workers when the thread that started them ends.
+/// Has its own thread: the kernel kills the workers when the thread that started them ends.
 actor ChaosFleet {
     private let thread = EventLoop(name: "chaos-fleet")
     private let place: (home: String, logs: String)
     private let ledger: ChaosLedger
     private var workers: [ChaosWorker] = []
-    /// Process ids of all workers so far, which are also the ids of their sessions.
+    /// Process ids of all workers so far, also their session ids.
     private var sessions: Set<Int32> = []
     private var isEnding = false
 
@@ -34,7 +34,7 @@ actor ChaosFleet {
         sessions.insert(worker.process)
     }
 
-    /// Reaps ended workers and starts them again when it is time.
+    /// Reaps ended workers and restarts them when due.
     func supervise() throws {
         for worker in workers {
             if let end = worker.reap() {
@@ -46,7 +46,7 @@ actor ChaosFleet {
         }
     }
 
-    /// Kills a worker, which starts again a moment later, and returns its process id; nil when none runs.
+    /// Kills a worker, which restarts a moment later, and returns its process id; nil if none runs.
     func kill(_ target: Int) -> Int32? {
         guard let worker = running(target) else { return nil }
         worker.signal(SIGKILL, isEnd: true)
@@ -54,17 +54,17 @@ actor ChaosFleet {
         return worker.process
     }
 
-    /// Sends SIGSTOP to a worker and returns its process id; nil when none runs.
+    /// Sends SIGSTOP to a worker and returns its process id; nil if none runs.
     func stop(_ target: Int) -> Int32? {
         guard let worker = running(target) else { return nil }
         worker.signal(SIGSTOP)
         return worker.process
     }
 
-    /// Continues a stopped worker, unless it has ended meanwhile.
+    /// Continues a stopped worker, unless it has ended.
     func resume(_ process: Int32) { workers.first { $0.isRunning && $0.process == process }?.signal(SIGCONT) }
 
-    /// Sends a signal to a transcoder and returns its process id; nil when there is none.
+    /// Sends a signal to a transcoder and returns its process id; nil if there is none.
     func signalTranscoder(_ target: Int, _ number: Int32) -> Int32? {
         let all = workers.flatMap(\.transcoders)
         guard !all.isEmpty else { return nil }
@@ -72,7 +72,7 @@ actor ChaosFleet {
         return Glibc.kill(process, number) == 0 ? process : nil
     }
 
-    /// Ends an added worker for good and gives it 8 s for that.
+    /// Ends an added worker for good, within 8 s.
     func remove(_ name: String) async {
         guard let worker = workers.first(where: { $0.launch.name == name }) else { return }
         worker.startsAt = nil
@@ -91,7 +91,7 @@ actor ChaosFleet {
         workers.removeAll { $0 === worker }
     }
 
-    /// Ends all workers: 20 s after SIGTERM those that still run are violations and are killed.
+    /// Ends all workers: those still running 20 s after SIGTERM are violations and are killed.
     func end() async {
         isEnding = true
         for worker in workers {
@@ -113,7 +113,7 @@ actor ChaosFleet {
         }
     }
 
-    /// The processes that a worker of this run left behind, as `pid command`.
+    /// Processes left behind by a worker of this run, as `pid command`.
     func leftovers() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { name in
@@ -126,7 +126,7 @@ actor ChaosFleet {
         }
     }
 
-    /// One of the workers that run and are not being ended.
+    /// One of the running workers that are not being ended.
     private func running(_ target: Int) -> ChaosWorker? {
         let all = workers.filter { $0.isRunning && !$0.isEnded }
         return all.isEmpty ? nil : all[target % all.count]

@@ -1,5 +1,5 @@
-/// The images of the origin of a run: PNGs of uncompressed noise, each computed from its number and edition,
-/// so that a stored original can be compared with what was served.
+/// The origin's images: PNGs of uncompressed noise, each computed from its number and edition, so that a stored
+/// original can be compared with the served one.
 enum ChaosImage {
     private static let width = 96
     private static let height = 64
@@ -18,7 +18,7 @@ enum ChaosImage {
             + chunk("edTn", big(edition)) + chunk("IDAT", stored(rows)) + chunk("IEND", [])
     }
 
-    /// The edition that the bytes of an image name; 0 when they are too short.
+    /// The edition in an image's bytes; 0 if they are too short.
     static func edition(of bytes: [UInt8]) -> UInt32 {
         // The chunk edTn follows the signature and IHDR: length, name, edition.
         bytes.count < 45 ? 0 : bytes[41..<45].reduce(0) { $0 << 8 | UInt32($1) }

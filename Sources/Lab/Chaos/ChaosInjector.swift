@@ -3,7 +3,6 @@ import Glibc
 import ImageModel
 import JobQueue
 
-/// Performs the faults of a plan.
 struct ChaosInjector: Sendable {
     let fleet: ChaosFleet
     let database: ChaosDatabase
@@ -13,11 +12,10 @@ struct ChaosInjector: Sendable {
     let pooler: PrivatePooler?
     let load: ChaosLoad
     let ledger: ChaosLedger
-    /// Workers without network and of the old program.
     let isolated: ChaosLaunch
     let old: ChaosLaunch?
 
-    /// Injects all faults at their times and returns after the last has ended; earlier when `isOver`.
+    /// Injects all faults at their times and returns after the last has ended; earlier if `isOver`.
     func run(_ plan: FaultPlan, until isOver: @escaping @Sendable () -> Bool) async {
         await withTaskGroup(of: Void.self) { group in
             for (number, injection) in plan.injections.enumerated() {
@@ -100,7 +98,7 @@ struct ChaosInjector: Sendable {
         ledger.ended(fault.kind)
     }
 
-    /// The process that was hit; nil when there was none for 2 s.
+    /// The process that was hit; nil if there was none for 2 s.
     private func found(_ hit: () async -> Int32?) async -> Int32? {
         for _ in 0..<100 {
             if let process = await hit() { return process }

@@ -2,17 +2,14 @@ import Concurrency
 import Measuring
 import Terminal
 
-/// What a run has seen: injected faults, violations, and the time to the next completed job after a
-/// fault.
+/// A run's observations: injected faults, violations, and the time from a fault to the next completed job.
 final class ChaosLedger: Sendable {
     struct Violation: Sendable {
-        /// The fault that was injected last; nil for one found at the end.
         let fault: FaultKind?
         let seconds: Double
         let text: String
     }
 
-    /// The figures of one kind of fault.
     struct Row: Sendable {
         let kind: FaultKind
         let injected: Int
@@ -43,7 +40,7 @@ final class ChaosLedger: Sendable {
         var isEnding = false
     }
 
-    /// Violations kept with their text; further ones are counted.
+    /// Violations kept with their text; further ones are only counted.
     private static let mostTexts = 1_000
     let start = ContinuousClock.now
     private let state = Locked(State())

@@ -2,13 +2,13 @@ import Concurrency
 import JobQueue
 import Terminal
 
-/// What the producers of a run enqueue: numbered images of several origins, in batches whose sizes are remembered.
+/// The producers' load: numbered images of several origins, in batches with remembered sizes.
 final class ChaosLoad: Sendable {
     private struct State: Sendable {
         var random: SeededRandom
         var next = 0
         var batches = 0
-        /// Items that a batch must have in the end.
+        /// The final number of items per batch.
         var sizes: [String: Int] = [:]
     }
 
@@ -17,7 +17,7 @@ final class ChaosLoad: Sendable {
     /// SDWebImageRefreshCached.
     private static let refreshCached: UInt64 = 1 << 3
     static let pipeline = "chaos"
-    /// Large enough that a transcoder is busy for a while.
+    /// Large enough to keep a transcoder busy for a while.
     static let spec = """
         {"name":"chaos","variants":[{"name":"card","transform":[{"type":"resize","width":240,"height":160}],"format":"jpeg"}]}
         """
@@ -32,7 +32,6 @@ final class ChaosLoad: Sendable {
         state = Locked(State(random: SeededRandom(seed: seed)))
     }
 
-    /// A name for a new batch.
     func batch(_ kind: String) -> String {
         state.withLock { state in
             state.batches += 1
@@ -40,7 +39,7 @@ final class ChaosLoad: Sendable {
         }
     }
 
-    /// A request with new URLs; with `joins` a fifth of them are recent ones, which may join live jobs.
+    /// A request with new URLs; with `joins` a fifth are recent ones, which may join live jobs.
     func request(_ count: Int, batch: String, from: Int, joins: Bool) -> EnqueueRequest {
         let (numbers, isAgain) = state.withLock { state in
             let numbers = (0..<count).map { _ in
@@ -62,7 +61,7 @@ final class ChaosLoad: Sendable {
         return request
     }
 
-    /// Enqueues 2,000 URLs by SQL and returns when the first of them are completed.
+    /// Enqueues 2,000 URLs by SQL and returns when the first are completed.
     func begin(_ url: String) async throws {
         let batch = batch("before")
         let urls = request(2_000, batch: batch, from: 0, joins: false).urls
@@ -82,7 +81,7 @@ final class ChaosLoad: Sendable {
         await session.close()
     }
 
-    /// The URLs enqueued last, most of them of live jobs.
+    /// The latest enqueued URLs, most of them of live jobs.
     func recentURLs(_ count: Int) -> [String] {
         state.withLock { state in (max(1, state.next - count)..<max(2, state.next)).map(url) }
     }
@@ -97,24 +96,22 @@ final class ChaosLoad: Sendable {
         return "http://\(host):\(port)/\(number).png"
     }
 
-    /// The number of the image that a URL of this run has.
+    /// The image number in a URL of this run.
     static func number(of url: String) -> Int? {
         url.split(separator: "/").last?.split(separator: ".").first.flatMap { Int($0) }
     }
 }
 
-/// A producer: enqueues batches in several calls and seals them, while fewer items than `backlog` are open.
 struct ChaosProducer: Sendable {
     let load: ChaosLoad
     let queue: PostgresJobQueue
     let ledger: ChaosLedger
     let openItems: @Sendable () -> Int
     let backlog: Int
-    /// A producer that joins waits for a transaction that has joined the same jobs; one that does not keeps the workers
-    /// busy.
+    /// A joining producer waits for a transaction that has joined the same jobs; another one keeps the workers busy.
     let joins: Bool
 
-    /// Runs until `isOver`, and completes the batch that it has begun.
+    /// Runs until `isOver`, and completes the current batch.
     func run(until isOver: @Sendable () -> Bool) async {
         while !isOver() {
             guard openItems() < backlog else {
@@ -125,7 +122,7 @@ struct ChaosProducer: Sendable {
             var items = 0
             for _ in 0..<3 {
                 let request = load.request(40, batch: batch, from: items, joins: joins)
-                // A call that is repeated after a lost answer finds its list further on: it took effect the first time.
+                // A call repeated after a lost answer finds its list further on: it took effect the first time.
                 await persistently("enqueue") { () throws(QueueError) in
                     do throws(QueueError) {
                         _ = try await queue.producer.enqueue(request)

@@ -1,8 +1,8 @@
 import Concurrency
 import Glibc
 
-/// The origin of a run: an HTTP/1.1 server on loopback that answers `/NUMBER.png` with that image. All images
-/// change every 5 s, so that a URL that is requested again is transcoded again.
+/// A run's origin: an HTTP/1.1 server on loopback that answers `/NUMBER.png` with that image. All images change every 5
+/// s, so that a URL requested again is transcoded again.
 final class ChaosOrigin: Sendable {
     let place: SocketPlace
     private let isStopped = Locked(false)

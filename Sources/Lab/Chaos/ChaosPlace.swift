@@ -3,11 +3,10 @@ import FoundationEssentials
 import Glibc
 import Measuring
 
-/// The directories of one run, in a temporary directory that is removed when this process ends for any reason.
+/// A run's directories, in a temporary directory that is removed when this process ends for any reason.
 ///
-/// As root the database and the cache each have a small memory file system, which can be filled.
+/// As root, database and cache each have a small memory file system, which can be filled.
 final class ChaosPlace: Sendable {
-    /// A small file system and the file that fills it.
     struct Disk: Sendable {
         let path: String
         let device: dev_t
@@ -16,22 +15,22 @@ final class ChaosPlace: Sendable {
 
     private let scratch: Scratch
     private let thread = ThreadPool(name: "chaos-files", threads: 1)
-    /// Nil where nothing can be mounted.
+    /// Nil if nothing can be mounted.
     let databaseDisk: Disk?
     let cacheDisk: Disk?
 
-    /// The home of the private database.
+    /// The private database's home.
     var home: String { scratch.path + "/home" }
     var cache: String { scratch.path + "/images/cache" }
     var sockets: String { scratch.path + "/sockets" }
-    /// The clock of the first worker, as libfaketime reads it.
+    /// The first worker's clock, as read by libfaketime.
     var clockFile: String { scratch.path + "/clock" }
     let logs: String
 
     private static let mark = "LARDER_CHAOS_NAMESPACE"
 
-    /// Starts the program again in a mount namespace of its own, so that its file systems end with its last process.
-    /// Does nothing without the right to do so, and the second time.
+    /// Restarts the program in its own mount namespace, so that its file systems end with its last process. Does
+    /// nothing without the necessary rights, and the second time.
     static func enterNamespace() async throws {
         guard geteuid() == 0, getenv(mark) == nil else { return }
         let thread = ThreadPool(name: "chaos-start", threads: 1)
@@ -92,14 +91,14 @@ final class ChaosPlace: Sendable {
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_dev == disk.device else { return }
             let portion = [UInt8](repeating: 0, count: 1 << 20)
-            // Smaller portions at the end, so that not a page is left.
+            // Smaller portions at the end, so that no page is left.
             for size in [1 << 20, 1 << 12] { while Glibc.write(descriptor, portion, size) > 0 {} }
         }
     }
 
     func empty(_ disk: Disk) async { await thread.run { _ = unlink(disk.ballast) } }
 
-    /// Moves the logs out of the temporary directory, which is removed; returns where they are then.
+    /// Moves the logs out of the temporary directory, which is removed; returns their new location.
     func keepLogs() async throws -> String {
         let kept = scratch.path + "-logs"
         guard logs.hasPrefix(scratch.path) else { return logs }
@@ -139,7 +138,7 @@ final class ChaosPlace: Sendable {
         }
     }
 
-    /// The bytes of a file of the cache; nil when it cannot be read.
+    /// A cache file's bytes; nil if unreadable.
     func bytes(_ path: String) async -> [UInt8]? {
         await thread.run { [cache] in
             (try? Data(contentsOf: URL(filePath: cache + "/" + path))).map { Array($0) }

@@ -3,7 +3,6 @@ import Terminal
 
 /// A program that a run waits for.
 enum ChaosProgram {
-    /// Runs it to its end; its standard output is dropped.
     static func status(_ program: String, _ arguments: [String]) async throws -> ExitStatus {
         let thread = ThreadPool(name: "chaos-program", threads: 1)
         return try await thread.run { () throws(any Error) in
@@ -12,7 +11,6 @@ enum ChaosProgram {
         }
     }
 
-    /// The same for a program that must succeed.
     static func run(_ program: String, _ arguments: [String]) async throws {
         let status = try await status(program, arguments)
         guard status == .exited(0) else {

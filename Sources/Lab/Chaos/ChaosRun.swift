@@ -4,7 +4,7 @@ import Measuring
 import Terminal
 import Worker
 
-/// One run of `larder-lab chaos`: starts everything, injects the faults of its plan, drains, and audits what is left.
+/// One run of `larder-lab chaos`: starts everything, injects the planned faults, drains, and audits the result.
 struct ChaosRun: Sendable {
     struct Options: Sendable {
         var databaseURL: String?
@@ -55,7 +55,7 @@ struct ChaosRun: Sendable {
         }
     }
 
-    /// Without them the result is still worth having.
+    /// The result is useful without them.
     private func keepLogs(_ place: ChaosPlace) async {
         do {
             Console.note("larder-lab: the logs are kept in \(try await place.keepLogs())")
@@ -105,7 +105,7 @@ struct ChaosRun: Sendable {
                 }
             }
             group.addTask {
-                // Set whatever fails, so that the loops above end.
+                // Set even after errors, so that the loops above end.
                 defer { isDrained.withLock { $0 = true } }
                 await withTaskGroup(of: Void.self) { work in
                     for producer in scene.producers { work.addTask { await producer.run(until: isOver) } }

@@ -1,6 +1,6 @@
 import Concurrency
 
-/// Reads the counts of all batches again and again: at each moment total = open + finished, and neither decreases.
+/// Samples the counts of all batches: at each moment total = open + finished, and neither decreases.
 actor ChaosSampler {
     private struct Counts {
         var total = 0
@@ -24,7 +24,7 @@ actor ChaosSampler {
         self.ledger = ledger
     }
 
-    /// Takes one sample; a failure of the database during a fault is none of its own.
+    /// Takes one sample; ignores database failures during a fault.
     func sample() async {
         let sent = ContinuousClock.now
         let text: String?

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import JobQueue
 
-/// Everything that runs during one run: origin, proxies, pooler, workers and producers.
+/// The running parts of a run: origin, proxies, pooler, workers and producers.
 struct ChaosScene: Sendable {
     let possible: [FaultKind]
     let fleet: ChaosFleet
@@ -17,7 +17,7 @@ struct ChaosScene: Sendable {
     private let queues: [PostgresJobQueue]
     private let last: ChaosLaunch
 
-    /// How many origins the load has, each behind a proxy of its own.
+    /// Origins of the load, each behind its own proxy.
     private static let originCount = 4
 
     init(
@@ -106,7 +106,7 @@ struct ChaosScene: Sendable {
             database: database, queue: queue, place: place, load: load, ledger: ledger, prefix: "chaos-\(run)-")
     }
 
-    /// Ends the workers, and lets another one open the cache, which removes the temporary files of dead ones.
+    /// Ends the workers, and lets another one open the cache, which removes temporary files of dead ones.
     func finalDrain() async throws {
         await fleet.end()
         let status = try await ChaosProgram.status(last.program, last.arguments + ["--drain", "--max-runtime", "60s"])
@@ -114,7 +114,7 @@ struct ChaosScene: Sendable {
         for left in await fleet.leftovers() { ledger.violated("the process \(left) of a worker is left") }
     }
 
-    /// Ends what still runs, also after an error.
+    /// Ends everything that still runs, also after an error.
     func end() async {
         await fleet.end()
         for proxy in injector.originProxies + [injector.databaseProxy] { proxy.stop() }

@@ -2,13 +2,13 @@ import Concurrency
 import JobQueue
 import Measuring
 
-/// Faults that are transactions: a producer that joins live jobs and idles, and a snapshot that is held.
+/// Faults that are transactions: a producer that joins live jobs and idles, and a held snapshot.
 struct ChaosTransactions: Sendable {
     private let chaos: ChaosInjector
 
     init(_ chaos: ChaosInjector) { self.chaos = chaos }
 
-    /// How long an operator's verb may take.
+    /// Time limit for an operator's call.
     private static let limit = Duration.seconds(2)
 
     /// Joins up to 400 live jobs and idles. Meanwhile a pause and a cancel of a batch with these jobs must answer.

@@ -3,13 +3,13 @@ import FoundationEssentials
 import Glibc
 import Terminal
 
-/// How one worker of a run is started: in a session of its own, and killed with this process.
+/// How a worker of a run is started: in its own session, and killed with this process.
 struct ChaosLaunch: Sendable {
     var name: String
     let program: String
     let arguments: [String]
     var hasNetwork = true
-    /// The library and the file of libfaketime.
+    /// libfaketime's library and file.
     var clock: (library: String, file: String)?
 
     var command: [String] {
@@ -19,7 +19,7 @@ struct ChaosLaunch: Sendable {
     }
 }
 
-/// One worker process and the ones that replaced it.
+/// A worker process and its replacements.
 final class ChaosWorker {
     let launch: ChaosLaunch
     private let environment: [String]
@@ -28,7 +28,7 @@ final class ChaosWorker {
     private(set) var process: Int32 = 0
     /// Whether the run ended it, so that its end is no violation.
     private(set) var isEnded = false
-    /// When it is started again; nil when it is not.
+    /// When it is restarted; nil for never.
     var startsAt: ContinuousClock.Instant? = .now
 
     init(_ launch: ChaosLaunch, home: String, logs: String) {
@@ -61,7 +61,7 @@ final class ChaosWorker {
         child?.kill(number)
     }
 
-    /// How it ended by itself; nil while it runs and when the run ended it.
+    /// How it ended by itself; nil while it runs and if the run ended it.
     func reap() -> String? {
         guard let status = child?.poll() else { return nil }
         child = nil

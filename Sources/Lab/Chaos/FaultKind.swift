@@ -32,7 +32,7 @@ enum FaultKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Seconds from the injection to its end. A kill ends at once.
+    /// Seconds from the injection to its end. A kill ends immediately.
     var duration: ClosedRange<Double> {
         switch self {
         case .workerKill, .transcoderKill, .databaseRestart, .backendTerminate, .poolerRestart: 0...0
@@ -48,7 +48,7 @@ enum FaultKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Two faults of one group are never active at the same time.
+    /// Two faults of one group are never active at once.
     var group: String {
         switch self {
         case .databaseStop, .databaseRestart, .databaseFull: "server"
@@ -58,6 +58,6 @@ enum FaultKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the server itself is away or refuses to write, so that no statement can be expected to succeed.
+    /// Whether the server itself is down or refuses writes, so that no statement can be expected to succeed.
     var disturbsDatabase: Bool { [.databaseStop, .databaseRestart, .databaseFull].contains(self) }
 }

@@ -1,21 +1,19 @@
-/// The timeline of faults of one run: the same seed, length and kinds give the same timeline.
+/// The fault timeline of one run, determined by seed, length and kinds.
 ///
 /// Each kind is injected once before any is repeated. After that, stretches of 20 s with one fault at a time alternate
-/// with stretches in which faults overlap, and kinds are drawn by weight.
+/// with stretches of overlapping faults, with kinds drawn by weight.
 struct FaultPlan: Equatable, Sendable {
     struct Injection: Equatable, Sendable {
         let kind: FaultKind
         /// Seconds after the start of the run.
         let start: Double
-        /// Not before `start`, and not after the end of the run.
+        /// Between `start` and the end of the run.
         let end: Double
-        /// Selects one of several targets, by its remainder.
         let target: Int
-        /// From 0 up to 1: how strong a delay or a step is.
+        /// From 0 up to 1: the strength of a delay or step.
         let strength: Double
     }
 
-    /// In the order of their start.
     let injections: [Injection]
 
     /// Seconds before the first fault.
@@ -29,7 +27,7 @@ struct FaultPlan: Equatable, Sendable {
         var time = Self.warmUp
         var deck: [FaultKind] = kinds.shuffled(using: &random)
         var firstRound = deck.count
-        // In the first round as many seconds between faults as let each kind have its turn.
+        // In the first round, short enough for each kind to have its turn.
         let pace = min(2.0, max(0.1, (seconds - 2 * Self.warmUp) / Double(max(1, kinds.count))))
         while !kinds.isEmpty, time < seconds - 1 {
             if deck.isEmpty {

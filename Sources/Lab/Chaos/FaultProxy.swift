@@ -14,11 +14,10 @@ final class FaultProxy: Sendable {
         case halfOpen
     }
 
-    /// Where it listens.
     let place: SocketPlace
     private let mode = Locked((mode: Mode.forwarding, isStopped: false))
     private let thread = ThreadPool(name: "fault-proxy", threads: 1)
-    /// The end of a pipe whose other end the thread polls.
+    /// Write end of a pipe that the thread polls.
     private let wake: Int32
 
     init(listening: SocketPlace, to target: SocketPlace) throws {
@@ -42,7 +41,6 @@ final class FaultProxy: Sendable {
         signal()
     }
 
-    /// Ends it and all its connections.
     func stop() {
         mode.withLock { $0.isStopped = true }
         signal()
@@ -51,7 +49,7 @@ final class FaultProxy: Sendable {
     /// The pipe holds more bytes than a run has changes.
     private func signal() { _ = write(wake, [1], 1) }
 
-    /// What the thread holds.
+    /// The thread's state.
     ///
     /// Protected by the thread of the pool, which alone calls it.
     private final class Loop: @unchecked Sendable {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// One connection through a `FaultProxy`: two sockets, and at most 64 KiB on the way in each direction.
+/// One connection through a `FaultProxy`: two sockets, and at most 64 KiB in transit in each direction.
 final class ForwardedConnection {
     private struct Direction {
         var bytes: [UInt8] = []
         var offset = 0
-        /// When the bytes may go on; nil without bytes.
+        /// When the bytes may be forwarded; nil without bytes.
         var due: ContinuousClock.Instant?
     }
 
@@ -28,13 +28,13 @@ final class ForwardedConnection {
         close(server)
     }
 
-    /// When bytes that are delayed may go on; nil when none wait.
+    /// When delayed bytes may be forwarded; nil if none wait.
     var due: ContinuousClock.Instant? {
         let now = ContinuousClock.now
         return [up.due, down.due].compactMap(\.self).filter { $0 > now }.min()
     }
 
-    /// What the client's and the server's socket are polled for.
+    /// The poll events of the client's and the server's socket.
     func interest(_ now: ContinuousClock.Instant, isMuted: Bool) -> [pollfd] {
         func events(_ reading: Direction, _ writing: Direction) -> Int16 {
             var events: Int32 = 0
@@ -59,7 +59,7 @@ final class ForwardedConnection {
         Self.write(&up, to: server, &hasEnded)
     }
 
-    /// Reads and drops what arrives.
+    /// Reads and drops incoming bytes.
     private func swallow(_ events: (client: Int16, server: Int16)) {
         (up, down) = (Direction(), Direction())
         var dropped = Direction()

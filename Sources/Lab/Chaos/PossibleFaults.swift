@@ -1,12 +1,11 @@
 import Glibc
 
-/// Which faults this machine and this database allow.
 struct PossibleFaults {
     let place: ChaosPlace
     let database: ChaosDatabase
     let oldBinary: String?
 
-    /// Why a kind cannot be injected; nil when it can.
+    /// Why a kind cannot be injected; nil if it can.
     func reasonAgainst(_ kind: FaultKind) -> String? {
         switch kind {
         case .databaseStop, .databaseRestart: database.isOwn ? nil : "only for the command's own server"

@@ -1,4 +1,4 @@
-/// SplitMix64: random numbers that a seed repeats.
+/// SplitMix64: reproducible random numbers.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,7 +1,7 @@
 import Glibc
 import Terminal
 
-/// Where a stream socket listens: a path, or a host and a port.
+/// A stream socket's address: a path, or a host and port.
 enum SocketPlace: Sendable, Equatable {
     case path(String)
     case port(host: String, number: UInt16)
@@ -30,7 +30,7 @@ enum SocketPlace: Sendable, Equatable {
         }
     }
 
-    /// A socket that is connected or connecting; nil when the place refuses.
+    /// A connected or connecting socket; nil if refused.
     func connect() -> Int32? {
         open { descriptor, name, length in
             let code = Glibc.connect(descriptor, name, length)
@@ -38,7 +38,7 @@ enum SocketPlace: Sendable, Equatable {
         }
     }
 
-    /// The next connection of a listening socket, non-blocking; nil when none waits.
+    /// A listening socket's next connection, non-blocking; nil if none waits.
     static func accept(_ listener: Int32) -> Int32? {
         let descriptor = Glibc.accept(listener, nil, nil)
         guard descriptor >= 0 else { return nil }

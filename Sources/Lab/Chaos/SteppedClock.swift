@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 
-/// A clock that a worker sees instead of the machine's, by libfaketime.
+/// A worker's simulated clock, by libfaketime.
 enum SteppedClock {
-    /// The library of Debian's package libfaketime; nil when it is not installed.
+    /// The library of Debian's package libfaketime; nil if it is not installed.
     static var library: String? {
         let parents = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
         return parents.map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }.first { access($0, R_OK) == 0 }
@@ -11,8 +11,9 @@ enum SteppedClock {
 
     /// The largest step forward, in seconds: a day, or half of the time since the machine's start.
     ///
-    /// libfaketime subtracts the step from each timer that is set meanwhile, also from timers of monotonic clocks, which
-    /// count from that start: a time before it is refused (EINVAL), and a process started meanwhile waits forever.
+    /// libfaketime subtracts the step from each timer that is set meanwhile, including timers of monotonic clocks,
+    /// which count from that start: a time before it is refused (EINVAL), and a process started meanwhile waits
+    /// forever.
     static var largestStep: Double {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
