@@ -143,7 +143,6 @@ extension Command {
 }
 
 extension Option {
-    /// Explanations of common placeholders.
     fileprivate static let notes = [
         (
             placeholder: "DURATION",

@@ -1,6 +1,5 @@
 /// The state of `AsyncSemaphore`: grants permits in order of request, without overtaking.
 package struct SemaphoreQueue: Sendable {
-    /// Free permits.
     package private(set) var free: Int
     private var waiting: [(ticket: UInt64, count: Int)] = []
 
@@ -50,7 +49,6 @@ package final class AsyncSemaphore: Sendable {
         waiters = Waiters(SemaphoreQueue(permits: permits))
     }
 
-    /// Free permits.
     package var free: Int { waiters.withState { $0.free } }
 
     /// Waits for `count` permits (1…`permits`) and takes them; false if the task was cancelled first. The caller must

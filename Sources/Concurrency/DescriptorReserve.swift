@@ -5,7 +5,6 @@ import Glibc
 /// libdispatch opens `/proc/self/task/N/stat` of its threads once a second while they have work, and traps if it
 /// cannot. Probes, metrics and database connections need one each, even while nothing else can run.
 package enum DescriptorReserve {
-    /// Descriptors kept free.
     package static let size = 16
 
     /// EMFILE if fewer than `size` descriptors are left, or the error number of a system without any; nil if there are

@@ -27,9 +27,7 @@ package struct Dashboard: Sendable {
     private let reporting = AsyncSemaphore(1)
     private let reports = FinishedReports()
     private let answers = DashboardAnswers()
-    /// Open event streams.
     private let viewers = Locked(0)
-    /// Logs a change.
     package let log: @Sendable (String) -> Void
 
     package init(

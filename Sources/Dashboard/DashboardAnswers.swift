@@ -18,7 +18,6 @@ final class DashboardAnswers: Sendable {
 
     private struct State {
         var kept: [Question: Kept] = [:]
-        /// Number of changes.
         var changes = 0
     }
 

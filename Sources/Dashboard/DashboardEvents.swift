@@ -9,7 +9,6 @@ struct DashboardEvents: Sendable {
     private static let interval = Duration.milliseconds(250)
     /// Polls without an event after which a comment is sent; proxies close silent connections.
     private static let looksOfSilence = 20
-    /// Maximum queries per page.
     private static let limit = 12
     /// Streams of all viewers, fewer than connections.
     static let streams = HTTPEndpoint.connections / 2

@@ -15,7 +15,6 @@ package struct DashboardPreview: Sendable {
     /// Read before downloading; nil if the cache's images are not shown.
     package let place: CachePlace?
     package let downloader: ImageDownloader
-    /// Loads objects from buckets.
     package let objects: ObjectReader
     package let transcoding: TranscoderPool.Configuration
     /// Maximum bytes of a file.

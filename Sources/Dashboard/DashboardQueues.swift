@@ -7,7 +7,6 @@ package struct DashboardQueues: Sendable {
     /// For `/readyz`. A call fails after 5 s, so that probes of a hanging database do not accumulate.
     package let probes: PostgresJobQueue
     package let changes: PostgresJobQueue
-    /// For reports.
     let slowReads: PostgresJobQueue
     private let pages: [PostgresJobQueue]
     /// Running and waiting reads, for each queue of `pages`.

@@ -13,7 +13,6 @@ struct PreviewRequest: Sendable {
     let source: Source
     let variants: [Variant]
 
-    /// Maximum variants per preview.
     static let mostVariants = 16
     /// Maximum bytes of a file, unless `--max-body` is lower.
     static let mostBytes = 8 << 20

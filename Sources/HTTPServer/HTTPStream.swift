@@ -36,7 +36,6 @@ package final class HTTPStream: Sendable {
     }
 }
 
-/// A server's unanswered requests.
 package final class OpenRequests: Sendable {
     private let group = DispatchGroup()
     private let closing = Atomic(false)

@@ -13,7 +13,6 @@ public struct PixelSize: Sendable, Hashable {
         return isTooLarge ? .max : area
     }
 
-    /// Width and height swapped.
     package var transposed: PixelSize { PixelSize(width: height, height: width) }
 
     /// `200×100`.

@@ -8,7 +8,6 @@ package enum RequiredSetting: Sendable, Hashable, Codable {
     case bucket(String)
     /// The absolute path of a directory that is not open to `file:` URLs.
     case path(String)
-    /// A refused port.
     case port(UInt16)
     /// Body bytes.
     case body(Int64)

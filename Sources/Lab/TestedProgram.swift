@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Measuring
 
-/// The tested program.
 enum TestedProgram {
     /// `larder` in this program's directory.
     static func path() throws -> String {

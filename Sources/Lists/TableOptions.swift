@@ -4,7 +4,6 @@ package import Terminal
 
 /// Options of CSV and TSV lists: the URL column and the delimiter.
 package struct TableOptions {
-    /// The URL column.
     private enum Column {
         case name(String)
         /// From 0.

@@ -3,7 +3,6 @@ package struct Figure {
     let name: String
     let unit: String
     let series: String
-    /// The peer's series.
     let against: String?
 
     /// - Parameter series: the values' series; by default named like the figure.

@@ -46,7 +46,6 @@ package final class Scratch: Sendable {
 
     package func clear(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Its file system's type.
     package var fileSystem: String {
         let answer = try? Shell.output("df --output=fstype '\(path)' | tail -n 1")
         return answer?.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? "unknown file system"

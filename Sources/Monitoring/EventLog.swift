@@ -59,7 +59,6 @@ package struct EventLog: Sendable {
         try arguments.choice("log-level", of: Level.allCases.map(\.rawValue)).flatMap(Level.init)
     }
 
-    /// Sets the minimum level.
     package func setLevel(_ level: Level) { least.withLock { $0 = level } }
 
     private func writes(_ level: Level) -> Bool { least.withLock { level >= $0 } }

@@ -52,7 +52,6 @@ package struct CSVParser: ~Copyable {
         return record.fields
     }
 
-    /// Drops an incomplete record.
     package mutating func restart() {
         csv_free(parser)
         begin()

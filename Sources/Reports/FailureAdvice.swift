@@ -5,7 +5,6 @@ import Terminal
 package struct FailureAdvice {
     /// A short heading without a full stop.
     package let meaning: String
-    /// The operator's remedy.
     package let action: String
 
     /// A retry makes jobs ready; a worker must run them.

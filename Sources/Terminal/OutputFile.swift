@@ -70,7 +70,6 @@ package final class OutputFile {
         throw .file("write", given)
     }
 
-    /// An unnamed file.
     package static func scratch() throws(CommandError) -> OutputFile { try OutputFile() }
 
     private init() throws(CommandError) {

@@ -41,7 +41,6 @@ package struct ProgressLine: Equatable {
     /// The shortest line with everything but notes.
     package var numbers: String { line(bar: 0, notes: []) }
 
-    /// Only the counts.
     package var counts: String { counts(bar: 0) }
 
     private var withoutTime: String {

@@ -41,9 +41,7 @@ package struct PlanSummary: Sendable, Hashable, Codable {
     package let shrink: Int
     /// The decoded size in stored orientation.
     package let decodedWidth, decodedHeight: Int
-    /// Frames decoded.
     package let frames: Int
-    /// In request order.
     package let variants: [Variant]
     /// Estimated bytes of memory beyond an idle child's.
     package let memoryBytes: Int

@@ -9,7 +9,6 @@ struct Attempt: Sendable {
     let pipelines: PipelineCache
     let lease: Lease
     let claimedAt: ContinuousClock.Instant
-    /// The loader's limits.
     let limits: WorkerLimits?
     /// Includes the load's steps in the report.
     let recordsSteps: Bool

@@ -73,7 +73,6 @@ package struct PrefetchWorker: Sendable {
         /// True if the time limit ended the run.
         package var timeIsUp = false
 
-        /// Zero counts.
         package init() {}
 
         /// The work that a run left.

@@ -11,7 +11,6 @@ struct SettingsGuard: Sendable {
 
     enum Verdict: Sendable {
         case held
-        /// Record these results.
         case recorded([AttemptResult])
         /// The options are wrong. These jobs return to the queue.
         case refused([AttemptResult], because: FailureReason)
@@ -22,7 +21,6 @@ struct SettingsGuard: Sendable {
 
     init(isOver: Bool) { self.isOver = isOver }
 
-    /// Held results.
     var count: Int { held.count }
 
     mutating func add(_ result: AttemptResult) -> Verdict {

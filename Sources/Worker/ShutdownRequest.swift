@@ -4,7 +4,6 @@ internal import Concurrency
 package final class ShutdownRequest: Sendable {
     /// How a worker stops. The urgency never decreases.
     package enum Urgency: Int, Sendable, Comparable {
-        /// No shutdown requested.
         case none
         /// Stop claiming; finish running jobs.
         case finish

@@ -39,7 +39,6 @@ struct WorkerState: Sendable {
         /// Report the worker's fault to the database; nil clears it.
         case reportFault(String?)
         case wakeCompleter
-        /// Cancel running attempts.
         case cancelAttempts
         /// Wait for a signal, at most this long.
         case wait(Duration)
@@ -54,7 +53,6 @@ struct WorkerState: Sendable {
         case wait(Duration?)
     }
 
-    /// Why a registration ended.
     enum Ending: Sendable {
         case finished
         case leaseLost
@@ -92,7 +90,6 @@ struct WorkerState: Sendable {
     /// Longest time to gather results while no slot waits for work. At 50 ms, Postgres spent a third more time on a
     /// worker with 35 images a second.
     static let gatherTime = Duration.milliseconds(200)
-    /// Maximum results per statement.
     static let maxBatch = 500
     /// Pause before results are sent again.
     static let retryPause = Duration.milliseconds(200)
@@ -194,7 +191,6 @@ struct WorkerState: Sendable {
     /// Jobs are probably ready: do not wait with the next claim.
     mutating func claimAtOnce() { claimAt = nil }
 
-    /// The database is unavailable.
     mutating func claimFailed(at now: Instant) {
         emptyClaims += 1
         mustCheckEnd = false

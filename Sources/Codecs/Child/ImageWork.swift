@@ -6,7 +6,6 @@ package import Transcoder
 package protocol PoolEnd: ~Copyable {
     /// Waits until the pool grants memory for an image.
     func reserve(_ bytes: Int, for request: ChildRequest) throws(TranscodeError)
-    /// Sends a message.
     func tell(_ content: ChildMessage.Content, of request: ChildRequest) throws(TranscodeError)
 }
 
@@ -201,7 +200,6 @@ enum ProcessorClock {
     }
 }
 
-/// A variant's output descriptor.
 struct OutputDescriptor {
     private let number: Int32
 

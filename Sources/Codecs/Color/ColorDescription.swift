@@ -85,7 +85,6 @@ struct ColorDescription: Sendable, Hashable {
 
     private static func xyz(_ values: [Double]) -> [UInt8] { Array("XYZ ".utf8) + zeros(4) + values.flatMap(fixed) }
 
-    /// One English ASCII text.
     private static func text(_ text: String) -> [UInt8] {
         Array("mluc".utf8) + zeros(4) + number(1) + number(12) + Array("enUS".utf8) + number(2 * text.utf8.count)
             + number(28) + text.utf8.flatMap { [0, $0] }

@@ -86,7 +86,6 @@ struct HEIFAssociations: Sequence {
     }
 }
 
-/// Repairs a PNG's chunks.
 enum PNGRepair {
     /// Renames unessential chunks with a wrong checksum before the pixels, so that every reader ignores them, and moves
     /// a transparency chunk behind the palette.

@@ -7,7 +7,6 @@ struct PAMImage {
     /// Samples per pixel: grey, grey and alpha, RGB, or RGB and alpha.
     private let depth: Int
     private let maximum: Int
-    /// Start of the samples.
     private let start: Int
 
     /// Reads the header; nil if the file is no PAM.

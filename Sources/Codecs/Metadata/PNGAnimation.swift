@@ -85,7 +85,6 @@ struct PNGAnimation: Sendable, Hashable {
     }
 }
 
-/// Reads successive chunks.
 private struct Reader {
     let canvas: PixelSize
     let declared: Int
@@ -137,13 +136,11 @@ private struct Reader {
         if frames.count < declared { frames.append(frame) }
     }
 
-    /// Drops the current frame.
     private mutating func fail() -> Bool {
         (hasFailed, frame) = (true, nil)
         return false
     }
 
-    /// Checks the sequence number.
     private mutating func count(_ bytes: UnsafeRawBufferPointer, _ content: Range<Int>) -> Bool {
         guard content.count >= 4, bytes.bigEndian(at: content.lowerBound) == sequence else {
             return fail()

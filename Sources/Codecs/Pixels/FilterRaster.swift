@@ -103,7 +103,6 @@ extension Raster {
     }
 }
 
-/// One value per pixel.
 private struct Plane {
     let width, height: Int
     private(set) var values: [Float]

@@ -27,7 +27,6 @@ struct PlanarImage {
     enum Model: Sendable, Hashable {
         /// Luma (Y) and chroma (Cb, Cr) by JFIF's matrix. Chroma may be subsampled.
         case ycc
-        /// Luma alone.
         case grey
         /// Red, green and blue; alpha is straight.
         case rgb

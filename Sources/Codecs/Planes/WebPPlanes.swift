@@ -14,7 +14,6 @@ extension PlaneCodec {
             }))
 }
 
-/// A still WebP.
 private struct WebPReader: PlaneReader {
     private let file: UnsafeRawBufferPointer
     private let features: WebPBitstreamFeatures

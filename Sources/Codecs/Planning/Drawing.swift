@@ -71,7 +71,6 @@ struct Drawing: Sendable, Hashable {
         return first
     }
 
-    /// The watermarks' files.
     var watermarks: [String] {
         steps.compactMap { if case .watermark(let watermark, _) = $0 { watermark.file } else { nil } }
     }

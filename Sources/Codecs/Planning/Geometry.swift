@@ -14,7 +14,6 @@ struct FractionalRect: Sendable, Hashable {
     var x, y, width, height: Double
 }
 
-/// A size in points.
 struct PointSize {
     let width, height: Double
 }

@@ -43,7 +43,6 @@ struct PlanCost {
     /// Minimum time to decode a frame.
     private static let frameNanoseconds = 100_000.0
 
-    /// The cost with libvips.
     static func libvips(
         _ header: SourceHeader, shrink: Int, base: PixelSize, frames: Int,
         outputs: [Result<PlannedOutput, TranscodeError>]
@@ -177,7 +176,6 @@ extension PlannedOutput {
 }
 
 extension [PlannedOutput] {
-    /// Memory for the watermarks.
     fileprivate var watermarkBytes: Int {
         Set<String>(flatMap(\.drawing.watermarks)).count * WatermarkImages.maxBytes
     }

@@ -4,7 +4,6 @@ internal import Transcoder
 /// One variant in a plan: pixel source, drawing steps, encoding.
 struct PlannedOutput: Sendable, Hashable {
     enum Start: Sendable, Hashable {
-        /// The decoded image.
         case base
         /// The image decoded a second time, in the colours of its own profile.
         case ownProfile

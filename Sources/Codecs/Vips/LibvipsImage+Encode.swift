@@ -14,7 +14,6 @@ struct KeptMetadata: Sendable {
 }
 
 extension KeptMetadata {
-    /// An image's copyright fields.
     init(copyrightOf image: borrowing LibvipsImage) {
         for name in ["exif-ifd0-Copyright", "exif-ifd0-Artist"] {
             exif[name] = image.text(name).map(EXIFText.value)

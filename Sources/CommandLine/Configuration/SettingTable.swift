@@ -57,7 +57,6 @@ package struct SettingTable: Sendable {
 
 /// Configuration tables with user-defined names, in addition to the settings.
 package protocol ConfigurationTables: Sendable {
-    /// The sections without settings.
     static var sections: [String] { get }
 
     init()
@@ -74,7 +73,6 @@ package protocol ConfigurationTables: Sendable {
     mutating func endFile() -> [String]
 }
 
-/// For programs without tables.
 private struct NoTables: ConfigurationTables {
     static let sections: [String] = []
     func add(_ entry: TOMLEntry, _ secrets: SecretReference) -> Bool { false }

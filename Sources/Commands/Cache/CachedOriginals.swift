@@ -11,7 +11,6 @@ struct CachedOriginals {
     private struct Counts {
         /// Originals to enqueue.
         var incomplete = 0
-        /// Originals with every variant.
         var complete = 0
         /// Originals that the cache no longer has.
         var missing = 0

@@ -42,7 +42,6 @@ enum ObjectStoreOptions {
             authorities,
         ]
 
-    /// Concurrent requests.
     static func transfers(_ arguments: Arguments) throws(CommandError) -> Int {
         try arguments.number("s3-transfers", in: 1...256) ?? requests
     }
@@ -130,7 +129,6 @@ enum ObjectStoreOptions {
         }
     }
 
-    /// The environment's credentials.
     static func credentials(_ arguments: Arguments, region: String) throws(CommandError) -> CredentialCache {
         do throws(ObjectStoreError) {
             return CredentialCache(

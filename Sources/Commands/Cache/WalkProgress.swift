@@ -37,7 +37,6 @@ struct WalkProgress {
         if isOnLine { Console.progress(text) } else { Console.note(text) }
     }
 
-    /// Clears the line.
     mutating func end() {
         if isOnLine { Console.progress(nil) }
         isOnLine = false

@@ -145,7 +145,6 @@ struct Settings {
 
 /// How a long-running worker waits for its database at the start.
 struct DatabaseWait {
-    /// Ends the wait.
     let stop: ShutdownRequest
     /// Whether to wait also for an unmigrated database, which the probes report meanwhile.
     let includesMigration: Bool

@@ -37,7 +37,6 @@ struct ProgressWatch {
 struct QueueGlance: Equatable, Sendable {
     var isPaused = false
     var heldOrigins = 0
-    /// Unfinished items.
     var openItems = 0
 
     /// Such as `queue paused`, `2 origins held`.

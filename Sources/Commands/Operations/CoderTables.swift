@@ -12,7 +12,6 @@ struct CoderTables {
         var fields: [String: [String]] = [:]
     }
 
-    /// Maximum coders per file.
     private static let limit = 32
     private static let keys = ["signature", "media-type", "command", "read"]
 

@@ -15,9 +15,7 @@ struct LarderTables: ConfigurationTables {
     private(set) var credentials: [String: CredentialProfile] = [:]
     /// In order of registration.
     private(set) var coders: [ImageCoder] = []
-    /// The current file's profiles.
     private var profiles: CredentialTables?
-    /// The current file's coders.
     private var programs: CoderTables?
 
     mutating func add(_ entry: TOMLEntry, _ secrets: SecretReference) throws(CommandError) -> Bool {

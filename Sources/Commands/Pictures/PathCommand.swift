@@ -74,7 +74,6 @@ private struct NamedFile {
     /// Nil if the naming cannot store the variant; so is `name`.
     let key: CacheKey?
     let name: String?
-    /// The variant's format.
     var format: String?
 
     /// The original and the variants of each URL.

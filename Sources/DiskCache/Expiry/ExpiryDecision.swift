@@ -94,7 +94,6 @@ struct ExpiryDecision {
     /// The file returned by `next` still exists, so others are deleted instead.
     mutating func couldNotDelete(_ file: File) { remaining += file.allocated }
 
-    /// Distinct file extensions kept.
     var extensionCount: Int { names.count }
 }
 

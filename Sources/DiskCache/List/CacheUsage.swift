@@ -2,7 +2,6 @@
 ///
 /// `bytes` and `entries` are the total size and total count of SDWebImage 5.21.5, `SDDiskCache`.
 package struct CacheUsage: Hashable, Sendable {
-    /// Visible files.
     package var files = 0
     /// Files and directories, including hidden ones.
     package var entries = 0

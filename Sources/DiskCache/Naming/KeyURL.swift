@@ -128,7 +128,6 @@ extension URLParts {
     }
 }
 
-/// International host names.
 enum HostName {
     /// The longest name that Apple converts, and the longest result, in bytes.
     private static let limit = 2_048

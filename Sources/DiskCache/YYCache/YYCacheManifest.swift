@@ -58,7 +58,6 @@ struct YYCacheManifest: ~Copyable {
         guard result == SQLITE_DONE else { throw Self.failure(result, database, path) }
     }
 
-    /// Commits the added images.
     func finish() throws(StoreError) { try check(sqlite3_exec(database, "commit", nil, nil, nil)) }
 
     private func check(_ result: Int32) throws(StoreError) {

@@ -46,7 +46,6 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {
     /// Duration after which a lookup adds one query per family.
     private static let separateAfter = Duration.milliseconds(300)
 
-    /// Lookups not started yet.
     let added = Locked<[Request]>([])
     private let servers: String?
     private let event: Int32

@@ -10,7 +10,6 @@ struct AdaptiveConcurrency: Sendable, Equatable {
 
     /// A response is slow if it takes three times as long as the best ones, plus this.
     static let slowness = Duration.milliseconds(250)
-    /// Responses per window.
     static let window = 10
 
     private let maximum: Double

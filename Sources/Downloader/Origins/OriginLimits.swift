@@ -43,7 +43,6 @@ package struct OriginLimits: Sendable {
     }
 
     var waitingCount: Int { waiting.values.reduce(0) { $0 + $1.count } }
-    /// Known origins.
     var count: Int { states.count }
 
     // MARK: - Transfers

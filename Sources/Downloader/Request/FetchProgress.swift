@@ -18,7 +18,6 @@ public struct FetchProgress: Sendable, Hashable {
     package var webImageExpected: Int64 { hasResponse ? expected ?? 0 : -1 }
 }
 
-/// Limits progress reports.
 struct ProgressThrottle {
     private let fraction: Double
     private let interval: Duration

@@ -113,7 +113,6 @@ package struct UploadedPart: Sendable, Equatable {
     /// Open for reading until the call returns; owned by the caller.
     package let file: Int32
     package let offset: Int
-    /// Bytes to send.
     package let count: Int
 
     package init(of file: Int32, offset: Int = 0, count: Int) {

@@ -25,7 +25,6 @@ struct EasyHandle: ~Copyable {
 
     func set(_ option: CURLoption, _ value: Int) { larder_curl_set_long(pointer, option, value) }
 
-    /// libcurl copies the text.
     func set(_ option: CURLoption, _ text: String) { larder_curl_set_text(pointer, option, text) }
 
     /// Pauses or continues reading the response of a transfer in a multi handle.

@@ -45,7 +45,6 @@ final class ResponseHandler {
     private(set) var startedAt: ContinuousClock.Instant?
     /// When the transfer was paused because a file had no room; nil if not paused.
     private(set) var pausedAt: ContinuousClock.Instant?
-    /// Duration of earlier pauses.
     private(set) var pausedTime = Duration.zero
     private(set) var failure: FetchError?
     /// Why an address was refused; a failure only if no other address was accepted.

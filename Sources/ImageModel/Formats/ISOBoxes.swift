@@ -26,7 +26,6 @@ package struct ISOBoxes: Sequence {
     /// The content of the first box of a type.
     package func first(_ type: StaticString) -> Range<Int>? { first { bytes.has(type, at: $0.type) }?.content }
 
-    /// A file's top-level boxes.
     private static let outermost: [StaticString] = [
         "ftyp", "meta", "mdat", "moov", "moof", "mfra", "sidx", "free", "skip", "wide", "uuid",
     ]

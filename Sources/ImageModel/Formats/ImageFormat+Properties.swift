@@ -67,7 +67,6 @@ extension ImageFormat {
         package var hasOwnKey = false
         /// Whether libvips may list the format without having the encoder.
         package var needsTrial = false
-        /// Processor time per pixel.
         package var nanoseconds: Double
         /// The same per pixel of an animation's frames; nil if equal.
         package var animatedNanoseconds: Double?

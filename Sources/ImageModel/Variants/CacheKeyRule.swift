@@ -4,7 +4,6 @@
 /// Changes only the cache key: job, download and blocklist use the URL as given. It is SDWebImage's `cacheKeyFilter` as
 /// data.
 package struct CacheKeyRule: Sendable, Hashable {
-    /// Maximum entries per field.
     package static let limit = 64
 
     /// Names of query parameters to omit, compared byte by byte as in the URL. A final `*` matches any rest: `X-Amz-*`;

@@ -8,7 +8,6 @@ package struct EncoderOptions: Sendable, Hashable {
         case full = "4:4:4"
     }
 
-    /// A TIFF's lossless compression.
     package enum TIFFCompression: String, Sendable, Hashable, CaseIterable {
         case lzw, deflate, packbits
         case off = "none"
@@ -40,7 +39,6 @@ package struct EncoderOptions: Sendable, Hashable {
         .webp: 0...6, .avif: 0...9, .gif: 1...10, .jxl: 3...9,
     ]
 
-    /// The allowed palette sizes.
     private static let paletteSizes = [2, 4, 16, 256]
 
     /// - Parameter format: the variant's format.

@@ -1,6 +1,5 @@
 /// A Core Image filter and its parameters.
 package struct Filter: Sendable, Hashable {
-    /// A filter's numeric parameter.
     package struct Parameter: Sendable, Hashable {
         /// The Core Image name, such as `inputEV`.
         package let name: String

@@ -2,7 +2,6 @@
 package struct JSONFields {
     package let path: String
     private var fields: [String: JSONValue]
-    /// The requested names.
     private var known: [String] = []
 
     package init(_ value: JSONValue, path: String) throws(VariantError) {
@@ -116,7 +115,6 @@ package struct JSONFields {
         return value
     }
 
-    /// A non-empty string.
     package mutating func requiredName(_ field: String) throws(VariantError) -> String {
         guard let value = try string(field) else { throw missing(field) }
         guard !value.isEmpty else { throw refusal(field, "must not be empty") }
@@ -133,7 +131,6 @@ package struct JSONFields {
         return color
     }
 
-    /// Refuses unread fields.
     package func finish() throws(VariantError) {
         let unknown = fields.keys.min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         if let unknown { throw self.unknown(unknown) }

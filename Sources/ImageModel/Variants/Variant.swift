@@ -85,7 +85,6 @@ public struct Variant: Sendable, Hashable {
         automatic?.key ?? (format?.output?.hasOwnKey == true ? format.map { "LarderFormat(\($0.name))" } : nil)
     }
 
-    /// The watermarks' files.
     package var watermarks: [String] {
         transforms.compactMap { if case .watermark(let watermark) = $0 { watermark.file } else { nil } }
     }

@@ -13,7 +13,6 @@ package struct BatchStatistics: Sendable, Decodable {
     package let stages: [StageTimes]
     /// The origins with the most failures, then with the most items; at most 20.
     package let origins: [OriginCount]
-    /// All origins.
     package let originCount: Int
     /// The slowest jobs, at most ten.
     package let slowest: [SlowJob]
@@ -29,7 +28,6 @@ package struct BatchStatistics: Sendable, Decodable {
     package let pipelines: [UsedPipeline]
     /// URLs blocked by failures of these batches and still blocked; the first ten.
     package let blocks: [Block]
-    /// All such URLs.
     package let blockCount: Int
     /// Job options, most frequent first, at most ten.
     package let options: [UsedOptions]
@@ -49,13 +47,11 @@ package struct BatchStatistics: Sendable, Decodable {
 
     /// Quantiles of a stage's time in ms.
     package struct StageTimes: Sendable, Decodable {
-        /// The stage's name.
         package let stage: String
         /// Nil if no job had the stage.
         package let p50, p95, p99: Int?
     }
 
-    /// Totals of one origin.
     package struct OriginCount: Sendable, Decodable {
         package let origin: String
         /// Ended items, and how many of them failed.
@@ -68,14 +64,12 @@ package struct BatchStatistics: Sendable, Decodable {
 
     /// A job with the times of its stages in ms.
     package struct SlowJob: Sendable, Decodable {
-        /// The URL as given.
         package let url: String
         /// `wait` is the sum of all waits.
         package let wait, fetch, transcode, store: Int
     }
 
     package struct LargeOriginal: Sendable, Decodable {
-        /// The URL as given.
         package let url: String
         package let bytes: Int
     }
@@ -116,7 +110,6 @@ package struct BatchStatistics: Sendable, Decodable {
     package struct Block: Sendable, Decodable {
         package let url: String
         package let domain: String, code: Int
-        /// Consecutive failures.
         package let fails: Int
         package let until: String
     }

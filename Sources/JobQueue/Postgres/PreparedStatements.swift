@@ -5,11 +5,9 @@
 /// as text. Names are unique to the session and never reused.
 struct PreparedStatements {
     enum Plan: Equatable {
-        /// Send its text.
         case plain
         /// Prepare it under this name first.
         case prepare(String)
-        /// Execute the prepared statement.
         case prepared(String)
     }
 

@@ -25,7 +25,6 @@ final class SessionPool: Sendable {
 
     enum OpenSession {
         case taken(Entry)
-        /// All are in use.
         case inUse
         case none
     }
@@ -183,7 +182,6 @@ final class SessionPool: Sendable {
     /// No session could be opened.
     func failed(_ kind: CallKind) { state.change(wakingAll: true) { $0.endOpening(kind) } }
 
-    /// Returns a reusable session.
     func give(_ entry: Entry) {
         state.change(wakingAll: true) {
             $0.end(entry)

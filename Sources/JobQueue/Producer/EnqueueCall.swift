@@ -58,7 +58,6 @@ extension EnqueueRequest {
                 traceparent: traceparent))
     }
 
-    /// Settings of each URL.
     var ownJSON: [String?] {
         get throws(QueueError) {
             var own: [String?] = []

@@ -29,7 +29,6 @@ package struct OriginActivity: Sendable {
     /// Median download time in ms; nil without one.
     package let fetchMs: Int?
     package let bytesIn: Int
-    /// The most frequent error.
     package let error: ErrorCount?
 }
 

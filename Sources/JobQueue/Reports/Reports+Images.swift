@@ -4,7 +4,6 @@ package struct BatchImage: Sendable {
     package let url: String
     /// Nil for the original.
     package let variant: String?
-    /// SDWebImage's cache key.
     package let key: String
     /// `jpeg`, `png`, `gif`, `webp`, …; nil if unknown.
     package let format: String?

@@ -24,7 +24,6 @@ extension PostgresJobQueue.Reports {
 
 /// A variant of a pipeline version, with the recipe that its files should have.
 package struct WantedRecipe: Sendable, Hashable {
-    /// The pipeline version's id.
     package let pipeline: Int
     package let variant: String
     /// The current `Variant.recipe` of its key.

@@ -21,7 +21,6 @@ package struct RunningJob: Sendable {
     package let worker: Int64, workerName: String?
     /// From 1.
     package let attempt: Int
-    /// Running time.
     package let seconds: Double
     package let url: String
 }

@@ -39,7 +39,6 @@ extension PostgresJobQueue.Reports {
 package struct OperatorAction: Sendable {
     /// ISO 8601 in UTC, by the database's clock.
     package let at: String
-    /// The database login.
     package let login: String
     /// The user named by a proxy.
     package let actor: String?
@@ -61,7 +60,6 @@ package struct BlockedURL: Sendable {
     /// Blocks after a failure; 0 if only an operator blocked it.
     package let failures: Int
     package let error: FailureReason
-    /// The failure's HTTP status.
     package let httpStatus: Int?
 }
 

@@ -19,7 +19,6 @@ struct ClaimSequence: Sendable {
     static let positionLifetime = Duration.seconds(1)
 
     private var unanswered: [Int64] = []
-    /// Claims under way.
     private var sent: Set<Int64> = []
     /// Held jobs by claim number.
     private var held: [Int64: Set<Int64>] = [:]

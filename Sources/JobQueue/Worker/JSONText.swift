@@ -29,21 +29,18 @@ struct JSONText {
         text += "\":"
     }
 
-    /// Omits nil.
     mutating func add<Number: BinaryInteger>(_ name: String, _ value: Number?) {
         guard let value else { return }
         member(name)
         text += String(value)
     }
 
-    /// Omits nil.
     mutating func add(_ name: String, _ value: Bool?) {
         guard let value else { return }
         member(name)
         text += value ? "true" : "false"
     }
 
-    /// Omits nil.
     mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         member(name)

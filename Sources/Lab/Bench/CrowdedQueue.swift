@@ -13,7 +13,6 @@ struct CrowdedQueue: Sendable {
     private let session: BenchSession
     private let jobs: Int
 
-    /// Jobs per claim.
     private static let width = 100
     /// Claims per round: enough for a p99, few enough that five rounds take at most a fifth of the jobs.
     private var claims: Int { max(5, min(200, jobs / 5_000)) }

@@ -3,7 +3,6 @@ import JobQueue
 
 /// A fleet's activity since it was last taken.
 struct FleetCounts: Sendable {
-    /// Jobs completed as succeeded.
     var completed = 0
     /// Completions refused because the job had been given to another worker.
     var stale = 0
@@ -15,7 +14,6 @@ struct FleetCounts: Sendable {
     /// Call times in milliseconds.
     var claims: [Double] = [], completions: [Double] = [], heartbeats: [Double] = []
 
-    /// Adds later entries.
     static func += (counts: inout FleetCounts, later: FleetCounts) {
         counts.completed += later.completed
         counts.stale += later.stale

@@ -75,7 +75,6 @@ struct FleetSampler: Sendable {
         let waits: [Wait]?
     }
 
-    /// Adds a sample.
     private func look(_ interval: inout FleetInterval) async throws {
         let text = try await session.execute(
             """

@@ -19,7 +19,6 @@ final class ChaosPlace: Sendable {
     let databaseDisk: Disk?
     let cacheDisk: Disk?
 
-    /// The private database's home.
     var home: String { scratch.path + "/home" }
     var cache: String { scratch.path + "/images/cache" }
     var sockets: String { scratch.path + "/sockets" }

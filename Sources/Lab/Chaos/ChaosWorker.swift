@@ -9,7 +9,6 @@ struct ChaosLaunch: Sendable {
     let program: String
     let arguments: [String]
     var hasNetwork = true
-    /// libfaketime's library and file.
     var clock: (library: String, file: String)?
 
     var command: [String] {
@@ -75,7 +74,6 @@ final class ChaosWorker {
         return String(lines.joined(separator: " | ").prefix(400))
     }
 
-    /// Its transcoders' process ids.
     var transcoders: [Int32] {
         guard child != nil else { return [] }
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []

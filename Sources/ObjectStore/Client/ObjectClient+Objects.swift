@@ -7,7 +7,6 @@ package typealias WritePermission = @Sendable () async -> Bool
 
 /// The condition of a write.
 package enum WriteCondition: Sendable, Hashable {
-    /// Nothing.
     case none
     /// There is no object of this name (`If-None-Match: *`).
     case absent

@@ -34,7 +34,6 @@ struct CachedImages: Sendable {
     /// One for each variant of the plan.
     var variants: [Hit?]
 
-    /// Every variant missing.
     static func none(_ plan: LoadPlan) -> CachedImages { CachedImages(variants: plan.variants.map { _ in nil }) }
 
     /// Looks up what the plan queries, memory first, and touches the files found. Blocks.

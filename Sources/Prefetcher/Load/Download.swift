@@ -3,7 +3,6 @@ internal import Downloader
 internal import FoundationEssentials
 private import ImageModel
 
-/// A source's answer.
 enum Fetched: Sendable {
     case new(Download)
     /// The cached original is current.

@@ -74,7 +74,6 @@ public typealias CacheKeyFilter = @Sendable (_ url: String) -> String?
 /// Source: SDWebImage 5.21.5, `SDWebImageDownloaderDecryptor`, `SDWebImageCacheSerializer`.
 public typealias DataTransform = @Sendable (_ bytes: Data, _ url: String) -> Data?
 
-/// Built-in key filters.
 package enum CacheKeyFilters {
     /// The URL up to its first `?`.
     package static let withoutQuery: CacheKeyFilter = { url in
@@ -82,7 +81,6 @@ package enum CacheKeyFilters {
     }
 }
 
-/// Built-in data transforms.
 package enum DataTransforms {
     /// Decodes Base64 and skips other characters (SDWebImage 5.21.5, `SDWebImageDownloaderDecryptor.base64Decryptor`).
     package static let base64: DataTransform = { bytes, _ in

@@ -15,7 +15,6 @@ struct LoadPlan: Sendable {
         let key: CacheKey?
         /// Why there is no key.
         let refusal: String
-        /// The recipe's hash.
         let recipe: String
     }
 
@@ -38,7 +37,6 @@ struct LoadPlan: Sendable {
     let drawing: TranscodeRequest.Options
     /// The context's source, else the last one that can load the URL.
     let source: (any ImageSource)?
-    /// The context's coder.
     let coder: String?
     let requestModifier: RequestModifier?
     let responseModifier: ResponseModifier?

@@ -18,7 +18,6 @@ struct StoreThreads: Sendable {
     /// Waits for a permit; false if the task was cancelled first.
     func enter() async -> Bool { await places.acquire() }
 
-    /// Returns a permit.
     func leave() { places.release() }
 
     /// Runs the blocking `body` on one of the threads.
@@ -29,7 +28,6 @@ struct StoreThreads: Sendable {
     }
 }
 
-/// Running loads per stage.
 final class LoadsInFlight: Sendable {
     private let counts = Locked<[LoadError.Stage: Int]>([:])
 

@@ -9,7 +9,6 @@ final class VariantPlans: Sendable {
         let variant: Variant
         /// The suffixes that its key adds to the original's, or why it has no key.
         let suffixes: Result<[String], VariantError>
-        /// The recipe's hash.
         let recipe: String
     }
 

@@ -9,7 +9,6 @@ import Terminal
 struct ReportGallery {
     /// Maximum bytes of the rows in a file, about 200,000 images of one variant, and in a mail.
     static let maxFileBytes = 64_000_000, maxMailBytes = 2_500_000
-    /// Images per part.
     private static let partSize = 1_000
     /// Remaining bytes at which reading ends: few rows are shorter, and reading the rest of a large batch takes
     /// seconds.

@@ -9,7 +9,6 @@ import Transcoder
 struct ReportPictures {
     let place: CachePlace
     let pool: TranscoderPool
-    /// Maximum pictures.
     let limit: Int
     /// Maximum bytes in the page, as base64.
     let maxBytes: Int

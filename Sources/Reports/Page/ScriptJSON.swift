@@ -39,7 +39,6 @@ struct ScriptJSON {
         bytes += "\",".utf8
     }
 
-    /// Adds complete values.
     mutating func append(_ values: ScriptJSON) { bytes += values.bytes }
 
     private mutating func addSafe(_ byte: UInt8) {

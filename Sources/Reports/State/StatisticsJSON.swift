@@ -52,7 +52,6 @@ extension BatchStatistics.Block {
 }
 
 extension BatchStatistics.StageTimes {
-    /// The stage in words.
     package var title: String {
         [
             "wait": "wait for the pipeline", "dns": "wait for DNS", "connection_wait": "wait for a connection",

@@ -3,7 +3,6 @@ private import FoundationEssentials
 
 /// Sends request bodies to one URL of a collector.
 package struct OTLPClient: Sendable {
-    /// Settings of all requests.
     package struct Settings: Sendable, Equatable {
         /// Additional headers, none by default.
         package var headers: [HeaderField] = []
@@ -15,7 +14,6 @@ package struct OTLPClient: Sendable {
         package init() {}
     }
 
-    /// A request's result.
     enum Answer: Sendable, Equatable {
         /// The collector has it, except this many spans or data points.
         case accepted(rejected: Int)

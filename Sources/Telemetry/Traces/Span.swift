@@ -1,6 +1,5 @@
 /// A piece of work in a trace. Times are since 1970.
 package struct Span: Sendable, Equatable {
-    /// An attribute's value.
     package enum Value: Sendable, Equatable {
         case text(String)
         case integer(Int)

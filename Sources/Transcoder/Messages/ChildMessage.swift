@@ -79,7 +79,6 @@ package struct ChildMessage: SocketMessage {
     package enum Content: Codable, Sendable {
         /// The child waits until the pool grants this many bytes. At most once, before the image is decoded.
         case wantsMemory(Int)
-        /// The image is decoded.
         case decoded(SourceHeader)
         /// The result of the variant with this index. It stays valid if the child is lost later.
         case finished(Int, ChildReply.Outcome)

@@ -12,7 +12,6 @@ package struct CoderLaunch: SocketMessage {
     package let processorSeconds: Int
     /// Whether the program runs if the kernel lacks a part of the sandbox.
     package let sandbox: SandboxPolicy
-    /// The pool's process.
     package let parent: Int32
 
     /// Code and libraries of large programs, which need address space rather than memory.

@@ -14,7 +14,6 @@ struct RunningChild: ~Copyable {
         case closed
     }
 
-    /// A request's time limits.
     struct Budget {
         /// The process's total processor time at which the request's share is used up.
         var processorTime: Duration

@@ -14,7 +14,6 @@ package final class MaintenanceSignal: Sendable {
 
     package init() {}
 
-    /// Records an answered heartbeat.
     package func answered(isDue: Bool, at now: ContinuousClock.Instant = .now) {
         let events = state.withLock { state in
             state.answeredAt = now

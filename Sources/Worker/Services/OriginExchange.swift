@@ -12,7 +12,6 @@ struct OriginExchange: WorkerService {
 
     let origins: OriginLimiter
     let queue: PostgresJobQueue
-    /// The reporting worker.
     let worker: Int64
     let observe: @Sendable (WorkerEvent) -> Void
 

@@ -4,7 +4,6 @@ import Transcoder
 
 /// Default concurrency of a worker: as much as this machine and its control group allow.
 struct WorkerSize: Sendable, Hashable {
-    /// Transcoder processes.
     let transcoders: Int
     /// Concurrent jobs.
     let slots: Int
@@ -38,7 +37,6 @@ struct WorkerSize: Sendable, Hashable {
             + "\(ByteCount(configuration.limits.memoryBytes).text) for an image"
     }
 
-    /// For this process.
     static let here = WorkerSize(
         cores: Machine.cores, memory: MachineMemory.bytes(), group: ControlGroup(root: ""))
 
