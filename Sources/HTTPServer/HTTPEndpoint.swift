@@ -18,7 +18,7 @@ package final class HTTPEndpoint: Sendable {
     /// Default limit of a request body, in bytes.
     package static let longestBody = 65_536
 
-    /// Concurrent connections. Further ones wait until an idle connection makes room.
+    /// Maximum connections. Near the limit, a new one closes the oldest connection without a complete request.
     package static let connections = 64
     /// Seconds that a connection may be idle.
     private static let timeout: UInt32 = 10

@@ -92,10 +92,11 @@ struct FileSearch {
         }
     }
 
-    /// Tries qualities up to `highest`. If higher qualities fit less, returns the highest that fits, else the lowest;
-    /// if higher qualities fit more, the lowest that fits, else the highest. A failed attempt ends the search.
+    /// Tries qualities up to `highest`. A failed attempt ends the search.
     ///
-    /// - Parameter best: another format's file; the search ends if it cannot find a smaller one.
+    /// - Parameters:
+    ///   - isRising: returns the highest quality that fits, else the lowest tried; false returns the lowest that fits.
+    ///   - best: another format's file; the search ends if it cannot find a smaller one.
     private func search(
         _ encoding: Encoding, highest: Int, isRising: Bool, smallerThan best: Found?,
         _ measure: (EncodedFile) throws(CodecFailure) -> (fits: Bool, ssim: Double?)

@@ -236,14 +236,14 @@ struct Trimming: Sendable, Hashable {
         return try Drawing(picture, of: part, scale: scale, limits: limits)
     }
 
-    /// A lower bound for the decoded size of any part, in stored orientation; nil for its own size.
+    /// An upper bound of the decoded size of any part, in stored orientation; nil for its own size.
     static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
         // A coder of animated formats replaces the box by the limit's size.
         guard let box, limitBytes == nil else { return nil }
         return atMost(header.storedSize, in: box)
     }
 
-    /// A lower bound for the size of any part fitted into a box; nil for the image's own size.
+    /// An upper bound of the size of any part fitted into a box; nil for the image's own size.
     static func atMost(_ size: PixelSize, in box: Variant.Thumbnail) -> PixelSize? {
         let most = PixelSize(
             width: max(1, Geometry.pixels(box.width.rounded())), height: max(1, Geometry.pixels(box.height.rounded())))

@@ -59,7 +59,7 @@ final class WorkerHint: Sendable {
     /// `larder work --drain` with this command's options and the needed ones.
     var work: NextCommand {
         var needed = state.withLock { $0.needed }
-        // `run --from-directory` opens the files without --allow-path; that command does not.
+        // `run` reads the files of --from-directory without --allow-path; `work` needs that option.
         needed.add(((try? arguments.list("from-directory")) ?? []).map { .path($0) })
         return NextCommand("work", ["--drain"], repeating: arguments, only: Self.workNames, with: needed)
     }
