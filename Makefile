@@ -11,6 +11,9 @@ POOLED := Claim|DatabaseSetting|Durability|Enqueue|Fault|Isolation|Liveness|Lock
 # The major version for `make newer`.
 POSTGRES ?= 18
 STEPS ?= 1000000
+# For `make fuzz`.
+TARGET ?= all
+SECONDS ?= 60
 SEED ?= 1000
 CHAOS_SECONDS ?= 90
 CHAOS_SEED ?= 1
@@ -18,7 +21,7 @@ CHAOS_SEED ?= 1
 RELEASE := -c release --static-swift-stdlib --product
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build lab demo unit test nightly newer object-stores chaos sanitize soak fuzz model lint check install deb image dist trixie deploy-check clean
+.PHONY: help setup build lab demo unit test nightly newer object-stores chaos sanitize soak fuzz damaged model lint check install deb image dist trixie deploy-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +60,8 @@ nightly: setup ## run all tests, also those that `make test` skips, newer server
 	@for major in 16 17 18; do $(MAKE) --no-print-directory newer POSTGRES=$$major || exit; done
 	@$(MAKE) --no-print-directory object-stores
 	@$(MAKE) --no-print-directory soak STEPS=200000
-	@$(MAKE) --no-print-directory fuzz STEPS=10000
+	@$(MAKE) --no-print-directory damaged STEPS=10000
+	@$(MAKE) --no-print-directory fuzz SECONDS=30
 	@$(MAKE) --no-print-directory model
 	@$(MAKE) --no-print-directory chaos CHAOS_SECONDS=600
 	@$(MAKE) --no-print-directory deploy-check
@@ -77,7 +81,10 @@ soak: setup ## STEPS random steps of the queue, compared with its model (SEED: t
 	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/test \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter RandomTests
 
-fuzz: setup ## STEPS damaged images of all formats through real transcoders (SEED: the first seed)
+fuzz: setup ## SECONDS of libFuzzer on one parser (TARGET, else on each): scripts/fuzz
+	@scripts/fuzz $(TARGET) $(SECONDS)
+
+damaged: setup ## STEPS damaged images of all formats through real transcoders (SEED: the first seed)
 	@LARDER_FUZZ_STEPS=$(STEPS) LARDER_FUZZ_SEED=$(SEED) scripts/test --filter FuzzTests
 
 model: setup ## check the models of the queue with spin: each property, and that each deliberate bug is found

@@ -174,6 +174,14 @@ let package = Package(
         .target(
             name: "TestTranscoder", dependencies: ["Codecs", "Transcoder", "ImageModel", "Concurrency"],
             path: "Tests/TestTranscoder", swiftSettings: strict),
+        .systemLibrary(name: "CFuzzer", path: "Tests/CFuzzer"),
+        .executableTarget(
+            name: "larder-fuzz",
+            dependencies: [
+                "Codecs", "CommandLine", "DiskCache", "Downloader", "ImageModel", "JobQueue", "Lists", "ObjectStore",
+                "Prefetcher", "Reports", "Transcoder", "CFuzzer",
+            ],
+            path: "Tests/Fuzz", exclude: ["Corpus"], swiftSettings: strict),
         .testTarget(name: "StructureTests", swiftSettings: strict),
         .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: strict),
         .testTarget(
@@ -225,6 +233,7 @@ let package = Package(
                 "Commands", "Monitoring", "Dashboard", "Lists", "Reports", "HTTPServer", "CommandLine", "Terminal",
                 "Lab", "Concurrency",
                 "JobQueue", "EmbeddedPostgres", "Prefetcher", "ImageModel", "TestSupport", "larder", "larder-lab",
+                "larder-fuzz",
             ],
             swiftSettings: strict),
     ],

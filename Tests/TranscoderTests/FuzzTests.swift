@@ -3,7 +3,8 @@ import Testing
 
 @testable import Transcoder
 
-/// Corrupt files of every format in real children. `make fuzz` runs LARDER_FUZZ_STEPS files from seed LARDER_FUZZ_SEED.
+/// Corrupt files of every format in real children. `make damaged` runs LARDER_FUZZ_STEPS files from the seed
+/// LARDER_FUZZ_SEED.
 @Suite(.timeLimit(.minutes(60)))
 struct FuzzTests {
     private static func setting(_ name: String, default standard: UInt64) -> UInt64 {
