@@ -114,8 +114,12 @@ BEGIN
     PERFORM set_config('lock_timeout', '50ms', true) WHERE insert_batch.daily IS NOT NULL;
     PERFORM larder_data.check_batch_name(insert_batch.name)
     WHERE insert_batch.daily IS NULL AND insert_batch.name IS NOT NULL;
-    INSERT INTO larder_data.batch AS x (name, run, owner, queue_id, pipeline_id, priority, daily)
-    VALUES (insert_batch.name, insert_batch.run, CASE WHEN insert_batch.daily IS NULL THEN larder_data.caller() END,
+    -- A dry run takes no number: it rolls back, and the sequence would not.
+    INSERT INTO larder_data.batch AS x (id, name, run, owner, queue_id, pipeline_id, priority, daily)
+    OVERRIDING SYSTEM VALUE
+    VALUES (CASE WHEN current_setting('larder.dry_run', true) = 'on' THEN -1 - (random() * 9e15)::bigint
+            ELSE nextval('larder_data.batch_id_seq') END,
+        insert_batch.name, insert_batch.run, CASE WHEN insert_batch.daily IS NULL THEN larder_data.caller() END,
         larder_data.find_queue(queue), CASE WHEN pipeline IS NOT NULL THEN larder_data.find_pipeline(pipeline) END,
         insert_batch.priority, insert_batch.daily)
     ON CONFLICT ON CONSTRAINT batch_name_run_key DO NOTHING RETURNING x.* INTO b;

@@ -25,6 +25,7 @@ BEGIN
     IF dry_run THEN
         -- Does everything in a subtransaction that it rolls back, and keeps the answers.
         BEGIN
+            PERFORM set_config('larder.dry_run', 'on', true);
             RETURN QUERY SELECT e.ord, e.answer, NULL::bigint, e.domain, e.code, e.message
             FROM larder.enqueue_list(request, urls, settings, metas) AS e;
             RAISE EXCEPTION 'dry run' USING ERRCODE = 'LA011';

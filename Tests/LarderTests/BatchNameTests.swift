@@ -19,6 +19,16 @@ struct BatchNameTests {
         }
     }
 
+    @Test func `a dry run takes no batch number`() async throws {
+        let scene = try await Scene()
+        for batch in ["one", "two"] {
+            let dry = try await scene.larder("enqueue", "--dry-run", "--batch", batch, "http://a.example/1.jpg")
+            #expect(dry.text.contains("1 inserted"), "\(dry.text)")
+        }
+        #expect(try await scene.sql("SELECT larder.batch_open('three')") == "1")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.batch") == "1")
+    }
+
     @Test func `every output shows the number of a named batch`() async throws {
         let scene = try await Scene()
         let answers = try await scene.larder("enqueue", "--json", "--batch", "spring", "http://a.example/1.jpg")
