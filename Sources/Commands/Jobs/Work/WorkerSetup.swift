@@ -75,6 +75,7 @@ struct WorkerSetup {
         let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run {
             () throws -> (any ImageStore, String) in
             guard isBucket else {
+                Self.noteOwner(of: cacheRoot)
                 let store = try DirectoryStore(
                     opening: cacheRoot, naming: naming, durability: durability, permissions: permissions,
                     fallbacks: fallbacks)
@@ -104,6 +105,15 @@ struct WorkerSetup {
         configuration.limits = WorkerLimits(transcoding.limits)
         configuration.recordsTraces = tracer.exporter != nil
         self.configuration = configuration
+    }
+
+    /// Warns root before its files are in the cache of a service, which could not replace them. Blocks.
+    private static func noteOwner(of root: String) {
+        var status = stat()
+        guard geteuid() == 0, stat(root, &status) == 0, status.st_uid != 0 else { return }
+        Console.note(
+            "larder: \(root) belongs to user \(status.st_uid), who cannot replace files of root: run this as that user, "
+                + "sudo -u '#\(status.st_uid)' larder ...")
     }
 
     /// `--slots` and `--grace`.
