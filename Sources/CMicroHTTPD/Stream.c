@@ -114,6 +114,13 @@ bool larder_http_push(larder_http_stream *stream, const void *bytes, size_t leng
     return is_wanted;
 }
 
+ptrdiff_t larder_http_room(larder_http_stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    ptrdiff_t room = stream->is_closed || has_gone(stream->socket) ? -1 : (ptrdiff_t)(most - stream->length);
+    pthread_mutex_unlock(&stream->lock);
+    return room;
+}
+
 void larder_http_end_stream(larder_http_stream *stream) {
     pthread_mutex_lock(&stream->lock);
     stream->is_ended = true;

@@ -51,8 +51,8 @@ package struct Dashboard: Sendable {
 
     /// Answers a request. Database errors are answers too.
     package func answer(_ request: HTTPRequest) async -> HTTPAnswer {
-        var answer = Self.protected(await unguarded(request))
-        // The pages show buttons only if changes are allowed.
+        var answer = Self.protected(await unguarded(request)).compressed(for: request)
+        // The pages show buttons only where these work.
         answer.headers.append(("Larder-Changes", access.allowsChanges ? "allowed" : "refused"))
         return answer
     }
@@ -89,7 +89,7 @@ package struct Dashboard: Sendable {
                 return try await image(request, path.dropFirst("/batch/".count))
             case let path where path.hasPrefix("/report/") && request.isReading:
                 guard let batch = Int64(path.dropFirst("/report/".count)) else { return .notFound }
-                return try await report(on: batch)
+                return try await report(on: batch, request)
             default: return try await call(request, user)
             }
         } catch let refusal as DashboardAccess.Refusal {
@@ -167,16 +167,43 @@ package struct Dashboard: Sendable {
         }
     }
 
-    /// A batch's report page, as written by `larder report --format html`.
-    private func report(on batch: Int64) async throws -> HTTPAnswer {
+    /// The page of a batch's report, as `larder report --format html` writes it.
+    private func report(on batch: Int64, _ request: HTTPRequest) async throws -> HTTPAnswer {
         let report = try await queues.slowReads.reports.summary(of: .id(batch))
-        let source = ReportSource(report, in: queues.slowReads, place, thumbnails: ReportSource.thumbnails)
-        guard await reporting.acquire() else { throw CommandError.larder(.other, "stopping") }
-        let page = try await finally({ reporting.release() }) {
-            // A request that waited for another viewer finds that viewer's report.
-            try await reports.page(of: report) { Array(try await source.page().text().utf8) }
+        var answer = HTTPAnswer(type: "text/html; charset=utf-8")
+        let isCompressed = request.acceptsGzip
+        if isCompressed { answer.headers += HTTPAnswer.gzipHeaders }
+        guard request.method != "HEAD" else { return answer }
+        answer.stream = { stream in
+            await stream.whileOpen { await write(report, isCompressed: isCompressed, to: stream) }
         }
-        return HTTPAnswer(type: "text/html; charset=utf-8", body: page)
+        return answer
+    }
+
+    private func write(_ report: BatchReport, isCompressed: Bool, to stream: HTTPStream) async {
+        guard await reporting.acquire() else { return }
+        defer { reporting.release() }
+        // Who waited for another viewer finds the report that this one made.
+        if let page = reports.page(of: report, isCompressed: isCompressed) {
+            _ = await stream.write(page)
+            return
+        }
+        let encoder = isCompressed ? GzipEncoder() : nil
+        var page: [UInt8] = []
+        func send(_ text: String, isLast: Bool = false) async throws {
+            let bytes = encoder?.encode(Array(text.utf8), isLast: isLast) ?? Array(text.utf8)
+            if page.count <= FinishedReports.maxBytes { page += bytes }
+            guard await stream.write(bytes) else { throw CancellationError() }
+        }
+        do {
+            try await ReportSource(report, in: queues.slowReads, place, thumbnails: ReportSource.thumbnails)
+                .writePage { try await send($0) }
+            try await send("", isLast: true)
+            reports.keep(page, of: report, isCompressed: isCompressed)
+        } catch is CancellationError {
+        } catch {
+            try? await send(ReportPage.end(after: CommandError(error)), isLast: true)
+        }
     }
 
     private func metrics(_ gauges: [QueueGauge]) -> String {
@@ -228,33 +255,35 @@ final class FinishedReports: Sendable {
     /// A report stays valid until its batch's failures are retried or discarded.
     private struct State: Hashable {
         let batch: Int64
+        let isCompressed: Bool
         let finishedAt: String
         let counts: [Int]
     }
 
-    /// Maximum bytes of all cached reports; a larger one is not cached.
-    private static let maxBytes = 128 << 20
+    /// Bytes of all kept reports; a larger one is not kept.
+    static let maxBytes = 128 << 20
 
     private let kept = Locked<[State: [UInt8]]>([:])
 
-    /// The cached report of a batch in this state, else the result of `make`.
-    func page(of report: BatchReport, _ make: () async throws -> [UInt8]) async throws -> [UInt8] {
-        guard let state = Self.state(of: report) else { return try await make() }
-        if let page = kept.withLock({ $0[state] }) { return page }
-        let page = try await make()
-        guard page.count <= Self.maxBytes else { return page }
+    /// The kept report of a batch in this state.
+    func page(of report: BatchReport, isCompressed: Bool) -> [UInt8]? {
+        Self.state(of: report, isCompressed).flatMap { state in kept.withLock { $0[state] } }
+    }
+
+    /// Keeps the report of a finished batch.
+    func keep(_ page: [UInt8], of report: BatchReport, isCompressed: Bool) {
+        guard let state = Self.state(of: report, isCompressed), page.count <= Self.maxBytes else { return }
         kept.withLock { kept in
             if kept.values.reduce(page.count, { $0 + $1.count }) > Self.maxBytes { kept.removeAll() }
             kept[state] = page
         }
-        return page
     }
 
-    private static func state(of report: BatchReport) -> State? {
+    private static func state(of report: BatchReport, _ isCompressed: Bool) -> State? {
         let progress = report.progress
         guard progress.state == .finished, let finishedAt = progress.finishedAt else { return nil }
         return State(
-            batch: progress.id, finishedAt: finishedAt,
+            batch: progress.id, isCompressed: isCompressed, finishedAt: finishedAt,
             counts: [
                 progress.total, progress.succeeded, progress.failed, progress.cancelled, progress.retries,
                 report.discarded,

@@ -60,7 +60,8 @@ struct DashboardCall: Sendable {
         return .seconds(seconds)
     }
 
-    /// The failure filter in the query or body: `batch`, `domain` and `code`, `origin`, `text`.
+    /// The filter of failures in the query or the body: `batch`, `domain` and `code`, `origin`, `text`. A batch's name in
+    /// the query is left out.
     ///
     /// - Throws: wrong usage for a wrong type, and for only one of `domain` and `code`.
     func filter() throws(CommandError) -> FailureFilter {
@@ -82,7 +83,8 @@ struct DashboardCall: Sendable {
         guard (domain == nil) == (code == nil) else { throw .usage("'domain' and 'code' belong together") }
         guard code.map(Self.codes.contains) ?? true else { throw .usage("'code' must be a whole number of 32 bits") }
         return FailureFilter(
-            batch: try integer("batch").map { Int64($0) },
+            batch: request.isReading
+                ? request.arguments["batch"].flatMap(Int64.init) : try integer("batch").map { Int64($0) },
             error: domain.flatMap { domain in code.map { FailureCode(domain: domain, code: $0) } },
             origin: try text("origin"), text: try text("text"))
     }

@@ -1,3 +1,4 @@
+import Downloader
 import HTTPServer
 import Reports
 import Terminal
@@ -45,5 +46,33 @@ enum DashboardFile {
 
             """
         return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(text.utf8))
+    }
+}
+
+extension HTTPRequest {
+    /// Whether the client decodes gzip.
+    var acceptsGzip: Bool {
+        (headers["accept-encoding"] ?? "").split(separator: ",").contains { coding in
+            let parts = coding.split(separator: ";").map { $0.filter { $0 != " " } }
+            return parts.first == "gzip" && !parts.dropFirst().contains { $0 == "q=0" || $0.hasPrefix("q=0.0") }
+        }
+    }
+}
+
+extension HTTPAnswer {
+    static let gzipHeaders = [(name: "Content-Encoding", value: "gzip"), (name: "Vary", value: "Accept-Encoding")]
+    /// A smaller body is sent as it is.
+    private static let leastBytes = 1_024
+
+    /// The answer with its text compressed, where the client decodes that.
+    func compressed(for request: HTTPRequest) -> HTTPAnswer {
+        let isText = ["text/", "application/json"].contains { type.hasPrefix($0) }
+        guard isText, file == nil, stream == nil, body.count >= Self.leastBytes, request.acceptsGzip,
+            let encoder = GzipEncoder()
+        else { return self }
+        var answer = self
+        answer.body = encoder.encode(body, isLast: true)
+        answer.headers += Self.gzipHeaders
+        return answer
     }
 }

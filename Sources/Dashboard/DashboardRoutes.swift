@@ -19,7 +19,7 @@ extension DashboardRoute {
         get("batches/{id}") { call in
             let batch = try await call.queue.reports.progress(of: .id(call.number))
             return [
-                "batch": batch.json, "errors": try await call.queue.reports.errors(of: batch.id).map(\.adviceJSON),
+                "batch": batch.json, "errors": try await call.queue.reports.errors(of: [batch.id]).map(\.adviceJSON),
                 "hasFailures": try await call.queue.reports.hasFailures(batch.id),
             ]
         },
@@ -37,7 +37,7 @@ extension DashboardRoute {
                 "statistics": try await call.queue.reports.sample(
                     of: progress.id, jobs: jobsOfSample, files: jobsOfFiles
                 )
-                .json,
+                .json(of: "BATCH"),
                 "previous": try await call.queue.previousRun(of: progress)?.json,
             ]
         },
@@ -47,8 +47,19 @@ extension DashboardRoute {
             guard let after = text.isEmpty ? .start : FailurePage.Position(text: text) else {
                 throw CommandError.usage("after: not the 'next' of a page")
             }
-            let page = try await call.queue.reports.failures(matching: try call.filter(), after: after, limit: limit)
-            return ["failures": page.failures.map(\.json), "next": page.next?.text]
+            var filter = try call.filter()
+            if filter.batch == nil, let name = call.request.arguments["batch"], !name.isEmpty {
+                filter.batch = try await call.queue.id(ofBatch: name)
+            }
+            let page = try await call.queue.reports.failures(matching: filter, after: after, limit: limit)
+            let batches =
+                if let batch = filter.batch { [batch] } else {
+                    try await call.queue.reports.progress(limit: batchesOfCauses, isDetailed: false).map(\.id)
+                }
+            return [
+                "failures": page.failures.map(\.json), "next": page.next?.text, "batch": filter.batch,
+                "causes": try await call.queue.reports.errors(of: batches).map(\.adviceJSON),
+            ]
         },
         get("batches/{id}/images") { call in
             let after = try call.number("after", in: 1...Int.max, default: .max)
@@ -109,7 +120,9 @@ extension DashboardRoute {
         },
     ]
 
-    /// Maximum failures per page and bulk change.
+    /// The newest batches whose causes are counted where no batch is chosen.
+    private static let batchesOfCauses = 50
+    /// The most failures of a page, and of a change in bulk.
     static let failuresOfPage = 200
     /// Jobs in a batch's sample, and jobs whose files it reads, which is slower.
     private static let jobsOfSample = 500, jobsOfFiles = 250

@@ -5,7 +5,10 @@ import Terminal
 package struct FailureAdvice {
     /// A short heading without a full stop.
     package let meaning: String
+    /// What an operator can do; `BATCH` stands for the batch.
     package let action: String
+    /// Its domain and code.
+    private var error = ""
 
     /// A retry makes jobs ready; a worker must run them.
     private static let retry = "larder retry BATCH && larder work --drain"
@@ -24,6 +27,7 @@ package struct FailureAdvice {
             case FailureCode.Domain.larder: Self.larder(code)
             default: FailureAdvice("\(domain) \(code)", "The message below says more.")
             }
+        error = "\(domain) \(code)"
     }
 
     /// A failure's meaning; with `-v` also `(SDWebImageErrorDomain 2001)`.
@@ -32,11 +36,11 @@ package struct FailureAdvice {
         return Console.showsCodes ? "\(meaning) (\(domain) \(code))" : meaning
     }
 
-    /// The remedy for a batch's failures.
+    /// What to do about the failures of a batch.
     ///
-    /// - Parameter batch: its name or number.
-    package func action(for batch: String) -> String {
-        action.replacing("BATCH", with: ShellWord.quoted(batch))
+    /// - Parameter batch: the name or number; nil for failures of several batches.
+    package func action(for batch: String?) -> String {
+        action.replacing("BATCH", with: batch.map(ShellWord.quoted) ?? "--error '\(error)'")
     }
 
     private static func webImage(_ code: Int, _ status: Int?) -> FailureAdvice {

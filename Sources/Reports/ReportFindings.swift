@@ -10,7 +10,18 @@ package struct ReportFindings {
     let previous: PreviousRun?
 
     /// The object `statistics` of `report --format json`.
-    package var json: JSONObject { statistics.json.merging(["previous": previous?.json]) }
+    ///
+    /// - Parameter batch: the name in advice; nil for several batches.
+    package func json(of batch: String?) -> JSONObject {
+        statistics.json(of: batch).merging(["previous": previous?.json])
+    }
+
+    /// The budgets that files miss, a line per variant: `variant card: 3 over the budget of 100.0 KiB`.
+    package var missedBudgets: [String] {
+        statistics.variants.compactMap { variant in
+            variant.missedBudget.map { "variant \(PrintableText.text(variant.name)): \($0)" }
+        }
+    }
 
     /// Lines for a terminal, indented like the counts above them.
     package var text: String {
@@ -23,7 +34,8 @@ package struct ReportFindings {
             let old = variant.files - variant.made
             let files = variant.files.counted("file") + (old > 0 ? ", \(old.grouped) of them from the cache" : "")
             let sizes = "\(ByteCount(variant.bytes).text) of \(ByteCount(variant.originals).text)"
-            lines.append("variant \(PrintableText.text(variant.name)): \(files), \(sizes)")
+            let missed = variant.missedBudget.map { ", \($0)" } ?? ""
+            lines.append("variant \(PrintableText.text(variant.name)): \(files), \(sizes)\(missed)")
         }
         for origin in statistics.origins.prefix(5) where origin.failed > 0 {
             lines.append("origin \(PrintableText.text(origin.origin)): \(origin.failed) of \(origin.items) failed")
@@ -38,6 +50,14 @@ package struct ReportFindings {
                     + "\(before.failed) failed then, \(changes.newlyFailed) newly failed, \(changes.fixed) fixed")
         }
         return lines.map { "  \($0)\n" }.joined()
+    }
+}
+
+extension BatchStatistics.VariantSize {
+    /// `3 over the budget of 100.0 KiB`; nil without a budget, and where every file keeps it.
+    fileprivate var missedBudget: String? {
+        guard let budget, overBudget > 0 else { return nil }
+        return "\(overBudget.grouped) over the budget of \(ByteCount(budget).text)"
     }
 }
 

@@ -7,7 +7,7 @@ extension BatchProgress {
     /// For `status --json`.
     package var json: JSONObject {
         [
-            "batch": displayName, "batchID": id, "state": state.rawValue, "openedAt": openedAt,
+            "batch": displayName, "batchID": id, "run": run, "state": state.rawValue, "openedAt": openedAt,
             "finishedAt": finishedAt, "total": total, "finished": finished, "skipped": skipped, "open": open,
             "succeeded": succeeded, "failed": failed, "cancelled": cancelled, "fresh": fresh, "blocked": blocked,
             "invalid": invalid, "joined": joined, "retries": retries, "downloads": downloads, "variants": variants,

@@ -5,9 +5,18 @@ package import Terminal
 /// A report as a MIME message: the summary as text and HTML, and the whole page attached.
 package struct ReportMail {
     package let address: String
-    package let page: ReportPage
+    private let page: ReportPage
+    private let findings: ReportFindings
+    private let report: String
 
-    package init(address: String, page: ReportPage) { (self.address, self.page) = (address, page) }
+    /// Makes the page of a report.
+    package init(address: String, source: ReportSource) async throws {
+        self.address = address
+        page = source.page
+        var report = ""
+        findings = try await source.writePage(isMailed: true) { report += $0 }
+        self.report = report
+    }
 
     /// One address, or several with commas, in printable ASCII.
     ///
@@ -19,7 +28,7 @@ package struct ReportMail {
         return address
     }
 
-    package func text() throws -> String {
+    package var text: String {
         let counts = ReportCounts(page.reports)
         let boundary = "larder-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
         let inner = boundary + "-body"
@@ -29,10 +38,10 @@ package struct ReportMail {
         mail += "MIME-Version: 1.0\nAuto-Submitted: auto-generated\n"
         mail += "Content-Type: multipart/mixed; boundary=\"\(boundary)\"\n\n--\(boundary)\n"
         mail += "Content-Type: multipart/alternative; boundary=\"\(inner)\"\n\n"
-        mail += Self.part(inner, "text/plain; charset=utf-8", "\(page.sentence)\n\n\(body)")
-        mail += Self.part(inner, "text/html; charset=utf-8", page.mailBody) + "--\(inner)--\n"
+        mail += Self.part(inner, "text/plain; charset=utf-8", "\(page.sentence(findings))\n\n\(body)")
+        mail += Self.part(inner, "text/html; charset=utf-8", page.mailBody(findings)) + "--\(inner)--\n"
         mail += Self.part(
-            boundary, "text/html; charset=utf-8; name=\"report.html\"", try page.text(),
+            boundary, "text/html; charset=utf-8; name=\"report.html\"", report,
             disposition: "attachment; filename=\"report.html\"")
         return mail + "--\(boundary)--\n"
     }
@@ -63,14 +72,14 @@ package struct ReportMail {
 
 extension ReportPage {
     /// The summary for mail programs, which show neither scripts nor drawings.
-    var mailBody: String {
+    fileprivate func mailBody(_ findings: ReportFindings) -> String {
         var page = "<!doctype html>\n<html lang=\"en\"><body style=\"font-family: sans-serif\">\n"
-        page += "<h1 style=\"font-size: 20px\">\(HTML.escaped(title))</h1>\n<p>\(HTML.escaped(sentence))</p>\n"
+        page +=
+            "<h1 style=\"font-size: 20px\">\(HTML.escaped(title))</h1>\n<p>\(HTML.escaped(sentence(findings)))</p>\n"
         for cause in findings.statistics.causes {
             let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
             page += "<p><b>\(cause.items.grouped) × \(HTML.escaped(advice.meaning))</b><br>"
-            let action = batch.map { advice.action.replacing("BATCH", with: ShellWord.quoted($0)) } ?? advice.action
-            page += "\(HTML.escaped(action))</p>\n<ul>\n"
+            page += "\(HTML.escaped(advice.action(for: batch)))</p>\n<ul>\n"
             for url in cause.examples { page += "<li>\(HTML.escaped(ShownURL.masked(url)))</li>\n" }
             page += "</ul>\n"
         }

@@ -51,25 +51,46 @@ package struct ReportSource {
         }
     }
 
-    /// The HTML page with its pictures.
+    var page: ReportPage { ReportPage(reports: reports, title: title) }
+
+    /// Writes the HTML page in pieces: the counts, the images, the statistics, and the pictures as they are made.
     ///
-    /// - Parameter isMailed: limits it to 5 MB, with as many images as fit.
-    package func page(isMailed: Bool = false) async throws -> ReportPage {
-        let statistics = try await queue.reports.statistics(of: reports.map(\.progress.id))
-        var gallery = ReportGallery(maxBytes: isMailed ? ReportGallery.maxMailBytes : ReportGallery.maxFileBytes)
-        try await forEachRecord { _, record in gallery.add(record) }
-        let findings = ReportFindings(statistics: statistics, previous: try await previous())
-        var page = ReportPage(reports: reports, findings: findings, title: title, gallery: gallery)
-        guard let place, thumbnails > 0, !gallery.items.isEmpty else { return page }
-        let room = max(ReportPage.maxPictureBytes, ReportPage.maxBytes - (try page.text().utf8.count))
-        let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
-        let empty = gallery
-        page.gallery = try await finally(pool.shutdown) {
-            var filled = empty
-            try await ReportPictures(place: place, pool: pool, limit: thumbnails, maxBytes: room).add(to: &filled)
-            return filled
+    /// - Parameter isMailed: whether it has at most 5 MB, with as many of the images as fit.
+    /// - Returns: the statistics.
+    @discardableResult
+    package func writePage(
+        isMailed: Bool = false, to write: (String) async throws -> Void
+    ) async throws -> ReportFindings {
+        var size = 0
+        func put(_ text: String) async throws {
+            size += text.utf8.count
+            try await write(text)
         }
-        return page
+        let page = page
+        try await put(try page.head())
+        var gallery = ReportGallery(maxBytes: isMailed ? ReportGallery.maxMailBytes : ReportGallery.maxFileBytes)
+        try await forEachRecord { _, record in
+            let isOpen = gallery.add(record)
+            if gallery.hasWholePart, let part = gallery.takePart() { try await put(ReportPage.element("images", part)) }
+            return isOpen
+        }
+        if let part = gallery.takePart() { try await put(ReportPage.element("images", part)) }
+        let findings = ReportFindings(
+            statistics: try await queue.reports.statistics(of: reports.map(\.progress.id)),
+            previous: try await previous())
+        try await put(try page.statistics(findings))
+        if let place, thumbnails > 0, !gallery.items.isEmpty {
+            let room = max(ReportPage.maxPictureBytes, ReportPage.maxBytes - size)
+            let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
+            let items = gallery.items
+            try await finally(pool.shutdown) {
+                try await ReportPictures(place: place, pool: pool, limit: thumbnails, maxBytes: room).write(items) {
+                    try await put(ReportPage.element("pictures", $0))
+                }
+            }
+        }
+        try await put(ReportPage.end)
+        return findings
     }
 
     /// The statistics and the comparison with the previous run; nil if the login may not read them, as for a worker's.

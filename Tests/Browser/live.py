@@ -20,7 +20,7 @@ def follow(opened):
     opened.wait_for_function("""(before) => {
         const shown = document.querySelector("main section tbody [data-since]");
         return shown && shown.textContent !== before }""", arg=passing.inner_text())
-    batch = opened.locator("main section tbody tr").first.get_by_role("link")
+    batch = opened.locator("main section tbody tr").first.locator("a[href^='#']")
     expect(batch.get_attribute("title") == configuration["name"] == batch.text_content(), "a job without its batch")
     expect(batch.get_attribute("href") == "#/batches/5", "the name of a job's batch does not lead to it")
     go(opened, "batches")

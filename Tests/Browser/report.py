@@ -79,6 +79,24 @@ def check_dialog(opened):
     opened.wait_for_function("(before) => document.querySelector('dialog code').textContent === before", arg=before)
 
 
+def check_link(opened):
+    """The address names the image that is open; going back closes it, and the address opens it again."""
+    opened.locator(".item:has(img)").first.click()
+    opened.locator("dialog[open] code").first.wait_for()
+    url, named = opened.locator("dialog code").first.inner_text(), opened.url
+    expect(re.search(r"image=\d+$", named), f"the address names no image: {named}")
+    opened.go_back()
+    opened.locator("dialog").wait_for(state="detached")
+    expect("image=" not in opened.url, "the address names an image that is closed")
+    opened.goto("about:blank")
+    opened.goto(named)
+    opened.locator("dialog[open] code").first.wait_for()
+    expect(opened.locator("dialog code").first.inner_text() == url, "the address opens another image")
+    opened.keyboard.press("Escape")
+    opened.locator("dialog").wait_for(state="detached")
+    expect("image=" not in opened.url, "the address still names the image")
+
+
 def check_sections(opened):
     """Pictures are before anything that has to be scrolled to; charts have scales; causes say what to do."""
     expect(opened.locator(".item").first.bounding_box()["y"] < 700, "the first picture is below the fold")
@@ -139,6 +157,7 @@ with browser() as chromium:
         expect("small previews" in opened.locator("dialog").inner_text(), "the comparison is not called a preview")
         opened.keyboard.press("Escape")
         opened.locator("dialog").wait_for(state="detached")
+        check_link(opened)
         check_sections(opened)
         expect(requests == [], f"it asks for {requests}")
         for scheme in SCHEMES:
@@ -159,4 +178,7 @@ with browser() as chromium:
         opened.locator(".item", has_text="signed.jpg").click()
         opened.locator("dialog .compare img").nth(1).wait_for()
         expect("s3cret" not in opened.locator("dialog").inner_text(), "the signature is shown")
+        opened.keyboard.press("Escape")
+        opened.locator("dialog").wait_for(state="detached")
+        check_link(opened)
 finish()

@@ -249,6 +249,21 @@ struct VariantTests {
         #expect(try Pipeline.adhoc([one]).name == "adhoc-dc2e8c8b0922da74")
     }
 
+    @Test func `a budget is kept in the JSON, and no part of the key or the recipe`() throws {
+        let plain = try Variant(json: #"{"name":"a","keySuffix":"x"}"#.utf8)
+        let bound = try Variant(json: #"{"name":"a","keySuffix":"x","budget":{"maxBytes":1000}}"#.utf8)
+        #expect(bound.budget == 1_000)
+        #expect(bound.keySuffixes == plain.keySuffixes)
+        #expect(bound.recipe == plain.recipe)
+        #expect(bound.canonicalJSON == #"{"budget":{"maxBytes":1000},"keySuffix":"x","name":"a"}"#)
+        for wrong in ["{}", "7", #"{"maxBytes":0}"#, #"{"maxBytes":"1"}"#, #"{"maxBytes":1,"max":2}"#] {
+            let error = try #require(throws: VariantError.self) {
+                try Variant(json: #"{"name":"a","keySuffix":"x","budget":\#(wrong)}"#.utf8)
+            }
+            #expect(error.description.hasPrefix("$.budget"), "\(error)")
+        }
+    }
+
     @Test func `animation is still or frames, and part of the key`() throws {
         let still = try Variant(json: #"{"name":"a","animation":"still","keySuffix":"x"}"#.utf8)
         #expect(still.keySuffixes == ["LarderFirstFrame-x"])

@@ -60,7 +60,7 @@ struct FailurePageTests {
         #expect(try await fixture.queue.producer.discard(job: job) == 1)
         #expect(try await fixture.queue.producer.discard(job: job) == 0)
         #expect(try await !fixture.queue.reports.hasFailures(two))
-        #expect(try await fixture.queue.reports.errors(of: two).map(\.items) == [1], "it still counts")
+        #expect(try await fixture.queue.reports.errors(of: [two]).map(\.items) == [1], "it still counts")
         #expect(try await fixture.queue.producer.retryFailed(of: .id(two)) == 0)
         try await fixture.enqueue(["http://c/1"], batch: "three")
         let good = try #require(try await worker.claim(upTo: 1).first)

@@ -318,10 +318,10 @@ struct DashboardTests {
         var made = 0
         func read() async throws {
             let summary = try await scene.queue.reports.summary(of: .id(1))
-            _ = try await reports.page(of: summary) {
-                made += 1
-                return [1]
-            }
+            guard reports.page(of: summary, isCompressed: false) == nil else { return }
+            made += 1
+            reports.keep([1], of: summary, isCompressed: false)
+            #expect(reports.page(of: summary, isCompressed: true) == nil)
         }
         _ = try await scene.queue.producer.enqueue(EnqueueRequest(urls: [scene.origin.url("/gone.jpg")], batch: "b"))
         try await read()
@@ -368,6 +368,53 @@ struct DashboardTests {
         #expect(try await server.change("queues/pause", "@" + long).status == 413)
         let error = try #require(try await server.read("batches/9").object()["error"] as? [String: Any])
         #expect((error["message"] as? String)?.contains("9") == true)
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+    }
+
+    @Test func `text is compressed for clients that decode gzip, a report as it is written`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        #expect(try await scene.larder("run", url, "--batch", "b").code == 0)
+        let server = try await serving(scene)
+        for path in ["/script.js", "/style.css", "/api/v1/openapi.json", "/report/1", "/report/1"] {
+            let plain = try await server.call(path).text
+            #expect(try await server.call(path, ["--compressed"]).text == plain, "\(path)")
+            let headers = try await server.call(
+                path, ["-D", "-", "-o", "/dev/null", "-H", "Accept-Encoding: br, gzip"])
+            #expect(headers.text.contains("Content-Encoding: gzip"), "\(path)")
+            for coding in ["identity", "gzip;q=0", "br"] {
+                let refused = try await server.call(path, ["-H", "Accept-Encoding: \(coding)"])
+                #expect(refused.text == plain, "\(path) \(coding)")
+            }
+        }
+        let original = try await server.call("/cache/" + url, ["-D", "-", "-o", "/dev/null", "--compressed"]).text
+        #expect(!original.contains("Content-Encoding"), "an image is sent as it is")
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+    }
+
+    @Test func `failures are found by the name of their batch, with the counts of their causes`() async throws {
+        let scene = try await Scene()
+        for (batch, urls) in [("one", ["/a", "/b"]), ("two", ["/c"])] {
+            _ = try await scene.larder(["run", "--batch", batch] + urls.map(scene.origin.url)).run()
+        }
+        let server = try await serving(scene)
+        func failures(_ query: String) async throws -> (urls: Int, batch: Int?, items: [Int]) {
+            let page = try await server.read("failures?" + query).object()
+            let causes = page["causes"] as? [[String: Any]] ?? []
+            return (
+                (page["failures"] as? [Any])?.count ?? -1, page["batch"] as? Int,
+                causes.compactMap { $0["items"] as? Int }
+            )
+        }
+        for query in ["batch=one", "batch=1"] {
+            let found = try await failures(query)
+            #expect(found == (2, 1, [2]), "\(query)")
+        }
+        let all = try await failures("")
+        #expect(all == (3, nil, [3]))
+        #expect(try await server.read("failures?batch=none").status == 404)
         server.process.signal(SIGTERM)
         #expect(await server.process.outcome().code == 0)
     }

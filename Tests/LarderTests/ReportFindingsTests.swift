@@ -66,6 +66,46 @@ struct ReportFindingsTests {
         #expect(csv.contains("\"The origin answered with HTTP status 404\""))
     }
 
+    @Test func `a report counts the files over their variant's budget, and fails for them if asked`() async throws {
+        let scene = try await Scene()
+        let urls = [try scene.serve("plain.jpg", at: "/a.jpg"), try scene.serve("plain.jpg", at: "/b.jpg")]
+        let run = try await scene.larder(
+            [
+                "run", "--exit-code", "--batch", "b", "--variant", "small=16x16,budget=1", "--variant",
+                "wide=32x32,budget=90000",
+            ]
+                + urls
+        ).run()
+        #expect(run.code == 1)
+        #expect(run.errorText.contains("larder: variant small: 2 over the budget of 1 B\n"), "\(run.errorText)")
+        #expect(!run.errorText.contains("wide"), "\(run.errorText)")
+        let statistics = try await Self.statistics("b", in: scene)
+        let variants = try #require(statistics["variants"] as? [[String: Any]])
+        #expect(variants.map { $0["budget"] as? Int } == [1, 90_000])
+        #expect(variants.map { $0["overBudget"] as? Int } == [2, 0])
+        let formats = try #require(statistics["formats"] as? [[String: Any]])
+        #expect(formats.map { $0["format"] as? String } == ["jpeg"])
+        #expect(formats.map { [$0["originals"] as? Int, $0["variants"] as? Int] } == [[2, 4]])
+        #expect(try await scene.larder("report", "b").text.contains(", 2 over the budget of 1 B\n"))
+        #expect(try await scene.larder("report", "b").code == 0)
+        #expect(try await scene.larder("show", "b", "--exit-code").code == 1)
+        let wide = ["run", "--exit-code", "--batch", "c", "--variant", "wide=32x32,budget=90000"]
+        #expect(try await scene.larder(wide + urls).run().code == 0)
+        #expect(try await scene.larder("report", "c", "--exit-code", "--quiet").code == 0)
+    }
+
+    @Test func `advice about several batches names the error in place of a batch`() async throws {
+        let scene = try await Scene()
+        for batch in ["one", "two"] {
+            _ = try await scene.larder(
+                "run", "--batch", batch, "--retries", "0", "http://127.0.0.1:1/\(batch).jpg", "--allow-port", "1")
+        }
+        let line = try #require(try await scene.larder("report", "--since", "1h", "--json").lines.last)
+        #expect(line.contains("larder retry --error '"), "\(line)")
+        #expect(!line.contains("BATCH"), "\(line)")
+        #expect(!(try await scene.larder("report", "one", "--json").text.contains("BATCH")))
+    }
+
     @Test func `a report has the URLs that its failures blocked, options, workers and pipelines`() async throws {
         let scene = try await Scene()
         scene.origin.on("/text.jpg", .body(Array("<html>".utf8)))

@@ -19,7 +19,7 @@ struct ReportPageTests {
         #expect(page.hasSuffix("</html>\n"))
         #expect(page.contains("<title>Batch &lt;/title&gt;&lt;b&gt;&amp;&quot; (1)</title>"))
         #expect(!page.contains("<script>alert"), "text from outside is markup")
-        #expect(page.matches(of: /<script/).count == 3, "its data, its images and its script")
+        #expect(page.matches(of: /<script/).count == 5, "its counts, script, images, statistics and pictures")
         #expect(!page.contains("src=\"http"), "nothing is loaded from elsewhere")
         #expect(!page.contains("href=\"http"), "nothing is loaded from elsewhere")
         #expect(page.contains("<noscript><p>This report needs JavaScript; <code>larder report "))

@@ -14,6 +14,7 @@ struct VariantShorthandTests {
         ("card=800x600", #"{"name":"card","thumbnail":{"width":800,"height":600}}"#),
         ("a b=1x1:jpg", #"{"name":"a b","thumbnail":{"width":1,"height":1},"format":"jpeg"}"#),
         ("v=9x9:auto,q=0", #"{"name":"v","thumbnail":{"width":9,"height":9},"format":"auto","quality":0}"#),
+        ("v=9x9,budget=100", #"{"name":"v","thumbnail":{"width":9,"height":9},"budget":{"maxBytes":100}}"#),
         ("v=64x48,crop", #"{"name":"v","transform":[{\#(resize),"scaleMode":"aspectFill"}]}"#),
         ("v=64x48,fit", #"{"name":"v","transform":[{\#(resize),"scaleMode":"aspectFit"}]}"#),
         ("v=64x48,fill", #"{"name":"v","transform":[{\#(resize)}]}"#),
@@ -37,6 +38,7 @@ struct VariantShorthandTests {
         ("v=8x8:", "the format ''"), ("v=8x8,crop,fit", "'fit' is a second one"), ("v=8x8,q=101", "'q=101'"),
         ("v=8x8,q=1,q=2", "'q=2' is given a second time"), ("v=8x8,blur", "'blur' is none of crop, fit"),
         ("v=8x8,blur=-1", "'blur=-1'"), ("v=8x8,round=nan", "'round=nan'"), ("v=8x8,key=", "'key=' has no text"),
+        ("v=8x8,budget=0", "'budget=0'"), ("v=8x8,budget=1k", "'budget=1k'"),
         ("v=8x8,", "'' is none of"), ("v=8x8,crop=1", "'crop=1' is none of"),
     ])
     func `an error names the part and shows an example`(short: String, part: String) throws {

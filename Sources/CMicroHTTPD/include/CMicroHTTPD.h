@@ -55,6 +55,9 @@ larder_http_stream *larder_http_begin_stream(larder_http_request *request, unsig
 /// Sends bytes, on any thread, without waiting: they are copied. False when the client has gone, or when it has not
 /// read the last megabyte. No bytes only ask that.
 bool larder_http_push(larder_http_stream *stream, const void *bytes, size_t length);
+
+/// How many bytes the stream takes now; -1 when the client has gone.
+ptrdiff_t larder_http_room(larder_http_stream *stream);
 /// Ends the answer after the bytes pushed. The stream is invalid afterwards.
 void larder_http_end_stream(larder_http_stream *stream);
 

@@ -9,7 +9,7 @@ import Transcoder
 
 extension Command {
     static let report = Command(
-        words: ["report"], operands: "[BATCH]",
+        words: ["report"], also: ["show": ""], operands: "[BATCH]",
         summary: "Print the report of a batch, or of the batches of the last hours or days",
         discussion: """
             BATCH is a name or a number; --since 24h takes all batches that were opened in that time instead. The report is
@@ -32,6 +32,7 @@ extension Command {
             Option("thumbnails", .value("N"), "the most small pictures in HTML, 0 to 5000, default 1000"),
             Option("mail", .value("ADDRESS"), "write a MIME message to this address"),
             Quiet.report,
+            ReportSource.exitCodeOption,
             Option("files", "list URL, variant, format, key and absolute path of every stored file"),
             Settings.databaseOption,
         ] + CachePlace.options
@@ -46,17 +47,17 @@ extension Command {
             throw CommandError.usage("report: --mail has the text and the HTML file; no --format, --json and --files")
         }
         let source = try await ReportSource(arguments)
-        if arguments.flag(Quiet.name), source.isWell { return .done }
+        if arguments.flag(Quiet.name), source.isWell { return try await source.exitCode(arguments) }
         let output = try ReportOutput(try arguments.value("output"))
         if let address {
-            try output.write(try ReportMail(address: address, page: try await source.page(isMailed: true)).text())
+            try output.write(try await ReportMail(address: address, source: source).text)
         } else if listsFiles {
             try await writeFiles(source, format, output, below: try Settings(arguments).cacheRoot)
         } else {
             switch format {
             case .text: try await writeText(source, output)
             case .json: try await writeJSON(source, output)
-            case .html: try output.write(try await source.page().text())
+            case .html: try await source.writePage { try output.write($0) }
             case .csv:
                 try output.write(ReportCSV.header)
                 try await source.forEachRecord { report, record in
@@ -66,7 +67,7 @@ extension Command {
             }
         }
         try output.keep()
-        return .done
+        return try await source.exitCode(arguments)
     }
 
     private static func writeText(_ source: ReportSource, _ output: ReportOutput) async throws {
@@ -88,13 +89,13 @@ extension Command {
         let findings = try await source.findings()
         for report in source.reports {
             var object = report.json
-            if source.isOfOneBatch { object["statistics"] = findings?.json }
+            if source.isOfOneBatch { object["statistics"] = findings?.json(of: report.progress.displayName) }
             try output.write(try JSONLine.text(object) + "\n")
         }
         guard !source.isOfOneBatch else { return }
         var all = ReportCounts(source.reports).json
         all["batches"] = source.reports.map(\.progress.id)
-        all["statistics"] = findings?.json
+        all["statistics"] = findings?.json(of: nil)
         try output.write(try JSONLine.text(all) + "\n")
     }
 
@@ -126,7 +127,20 @@ extension Command {
 }
 
 extension ReportSource {
-    /// Reads the counts of BATCH, or of the batches opened within `--since`.
+    static let exitCodeOption = Option(
+        "exit-code", "exit code 1 if an image failed, or a file is over its variant's budget")
+
+    /// The exit code that `--exit-code` asks for; names the variants whose files are over their budget.
+    func exitCode(_ arguments: Arguments) async throws -> ExitCode {
+        guard arguments.flag(Self.exitCodeOption.name) else { return .done }
+        guard let missed = try await findings()?.missedBudgets else {
+            throw CommandError.larder(.other, "--exit-code needs a login with the role larder_reader")
+        }
+        for line in missed { Console.note("larder: \(line)") }
+        return isWell && missed.isEmpty ? .done : .failed
+    }
+
+    /// Reads the counts of BATCH, or of the batches that were opened within `--since`.
     init(_ arguments: Arguments) async throws {
         let thumbnails = try arguments.number("thumbnails", in: 0...5_000) ?? Self.thumbnails
         let since = try arguments.value("since")

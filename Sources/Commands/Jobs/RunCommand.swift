@@ -15,9 +15,10 @@ extension Command {
         words: ["run"], operands: "[URL]...",
         summary: "Prefetch URLs in one step: enqueue, work until all are done, print the report",
         discussion: """
-            Only jobs of these URLs run; a job that another batch also needs is completed for both. --json prints a line per
-            job as it ends, with paths relative to the cache root, and the report as the last line. The exit code is 1 when
-            an item failed. Without --json and --quiet the last lines say where the images are.
+            Only jobs of these URLs run; a job that another batch also needs is completed for both. --json prints a
+            line per job as it ends, with paths relative to the cache root, and the report as the last line. The exit
+            code is 1 when an item failed, with --exit-code also when a file is over its variant's budget. Without
+            --json and --quiet the last lines say where the images are.
             """,
         examples: [
             "larder run https://example.com/a.jpg https://example.com/b.png",
@@ -27,7 +28,7 @@ extension Command {
             Option(
                 "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
             ),
-            Quiet.run,
+            Quiet.run, ReportSource.exitCodeOption,
             Option("migrate", "also migrate the database given by --database"),
             TraceparentOption.option,
             Option("log-format", .value("FORMAT"), "the format of --verbose: text (default) or json"),
@@ -140,7 +141,9 @@ extension Command {
                     Console.write(ending.text(report.progress, in: try CachePlace(arguments).title, arguments))
                 }
             }
-            return ExitCode(ended, someFailed: someFailed)
+            let code = ExitCode(ended, someFailed: someFailed)
+            return code == .done
+                ? try await ReportSource(report, in: queue, nil, thumbnails: 0).exitCode(arguments) : code
         } catch {
             let name = options.template.batch ?? "\(batch)"
             throw CommandError(error).adding(

@@ -3,13 +3,17 @@
 /** Where the page of failures of a batch starts. */
 const failurePages = { batch: null, starts: [""] };
 
-async function batchPage(id) {
+async function batchPage(id, filter) {
   for (const pages of [failurePages, imagePages]) if (pages.batch !== id) Object.assign(pages, { batch: id, starts: [""] });
+  // The page of images that begins with the one in the address.
+  if (/^\d+$/.test(filter.image ?? "") && !document.querySelector("dialog[open]")) {
+    Object.assign(imagePages, { starts: ["", String(Number(filter.image) + 1)], named: filter.image });
+  }
   const [answer, { images, next }, { statistics, previous }, page] = await Promise.all([
     call("batches/" + id), call(`batches/${id}/images?` + query({ after: imagePages.starts.at(-1), limit: mostTiles })),
     call(`batches/${id}/statistics`), call("failures?" + query({ batch: id, after: failurePages.starts.at(-1), limit: 10 }))]);
   const { batch, errors, hasFailures } = answer;
-  pages.batch.title = "Batch " + batch.batch;
+  pages.batch.title = "Batch " + batch.batch + runText(batch);
   const change = (title, verb, question, danger, note) =>
     button(title, `batches/${id}/${verb}`, {}, question, danger, note);
   const isOver = batch.state === "finished" || batch.state === "cancelled";
@@ -37,7 +41,7 @@ async function batchPage(id) {
       causesTable(causes, batch.batch, false, ["", (row) => batch.state === "cancelled" ? null
         : button("Retry", `batches/${id}/retry-error`, { domain: row.domain, code: row.code },
           `Retry the items that failed with “${row.meaning}”?`, false, ({ items }) => `${number(items)} items are tried again.`), "actions"]),
-      failureTable(batch, page)]),
+      disclosure("Failed images, newest first", failureTable(batch, page))]),
     section("Newest images", imagesSection(id, images, next, isOver)),
     section("Time", timeSection(statistics)), section("Origins", originsSection(statistics)), section("Sizes", sizesSection(statistics)),
     section("Previous run", previous ? [previousSection(batch, previous),
@@ -59,8 +63,7 @@ function failureTable(batch, { failures, next }) {
   const { starts } = failurePages;
   if (failures.length === 0 && starts.length === 1) return null;
   return [
-    make("div", { class: "heading" }, make("h3", {}, "Failed images"),
-      make("a", { href: "#/failures?" + query({ batch: batch.batchID }) }, "All failures of the batch")),
+    make("p", {}, make("a", { href: "#/failures?" + query({ batch: batch.batchID }) }, "All failures of the batch")),
     table("Failed images", [
       ["URL", (row) => breakable(row.url), "long"],
       ["Error", (row) => [row.message, row.attempts > 1 ? make("small", {}, ` ${row.attempts} attempts`) : ""], "long"],

@@ -69,18 +69,21 @@ function countProblems(findings) {
   else link.setAttribute("aria-label", `${title}, ${count} ${wrong.length === 1 ? "problem" : "problems"}`);
 }
 
+/** The page that the address names, without an image that is shown large. */
+const pageKey = () => location.hash.replace(/\?image=\d+$/, "");
+
 async function show() {
   const [path, filter] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, id] = path.split("/");
   const isBatch = name === "batches" && /^\d+$/.test(id || "");
   const page = isBatch ? pages.batch : pages[name] || pages.batches;
-  const key = location.hash;
+  const key = pageKey();
   live.wanted = new Set();
   // Every page fetches this without waiting; errors are reported with the page's own queries.
   call("health").then(({ findings }) => countProblems(findings), () => {});
   try {
     const content = await page.read(id, Object.fromEntries(new URLSearchParams(filter)));
-    if (key !== location.hash) return;
+    if (key !== pageKey()) return;
     const heading = make("h1", { class: page.title.length > 60 ? "lengthy" : null }, page.title);
     const view = make("div", {}, heading, content.flat(3).filter((part) => part));
     const active = document.activeElement;
@@ -129,7 +132,14 @@ document.querySelector("nav").append(...Object.entries(groups).map(([group, name
     make("a", { href: "#/" + name, "data-page": name }, pages[name].title)))));
 // Following the link would change the page that the address names.
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
-window.addEventListener("hashchange", async () => { unfollow(); await show(); main.focus(); window.scrollTo(0, 0); });
+window.addEventListener("hashchange", async () => {
+  // An image was opened or closed.
+  if (shown === pageKey()) return;
+  unfollow();
+  await show();
+  main.focus();
+  window.scrollTo(0, 0);
+});
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible") show(); else unfollow();
 });

@@ -1,7 +1,9 @@
 // The table of all dashboard pages, and the pages without a script of their own.
 
-const batchLink = (batch) =>
-  make("a", { class: "clamp", href: "#/batches/" + batch.batchID, title: batch.batch }, batch.batch);
+/** `, run 3` of a name that was used before. */
+const runText = ({ run }) => run > 1 ? ", run " + number(run) : "";
+const batchLink = (batch) => make("a", { class: "clamp", href: "#/batches/" + batch.batchID, title: batch.batch },
+  batch.batch, make("span", { class: "quiet" }, runText(batch)));
 
 const batchColumns = [
   ["Batch", batchLink, "long"], ["State", batchState],
@@ -179,22 +181,27 @@ const pages = {
     },
   },
   preview: { title: "Preview", async read(_, filter) { return previewPage((await call("pipelines")).pipelines, filter); } },
-  batch: { title: "Batch", read: (id) => batchPage(id) },
+  batch: { title: "Batch", read: batchPage },
   health: { title: "Health", async read() { return [findings((await call("health")).findings)]; } },
 };
 
-/** Opens the report in a tab. A link would not send the token. */
+/** Opens the report in a tab, which shows it as it is read. A link would not send the token. */
 function reportButton(id) {
   return make("button", {
     type: "button", onclick: async (event) => {
-      const own = event.currentTarget;
+      const own = event.currentTarget, tab = window.open("", "_blank");
       own.disabled = true;
-      own.textContent = "Writing the report…";
+      own.textContent = "Reading the report…";
       try {
         const response = await authorized("report/" + id);
         if (!response.ok) throw new Error((await response.json()).error.message);
-        make("a", { href: URL.createObjectURL(await response.blob()), target: "_blank" }).click();
-      } catch (failure) { await tell(failure.message); }
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+        for (let part = await reader.read(); !part.done; part = await reader.read()) tab.document.write(part.value);
+        tab.document.close();
+      } catch (failure) {
+        tab?.close();
+        await tell(failure.message);
+      }
       own.disabled = false;
       own.textContent = "Report";
     },

@@ -6,9 +6,11 @@ const mostPictures = 300;
 const shownFormats = ["jpeg", "png", "gif", "webp", "avif"];
 /** The number of images on one page, and where the pages of a batch start that were shown. */
 const mostTiles = 48;
-const imagePages = { batch: null, starts: [""] };
+const imagePages = { batch: null, starts: [""], named: null };
 
 const isPreview = false;
+const isOver = () => false;
+const fragment = (image) => pageKey() + (image ? "?image=" + image.key.slice("job-".length) : "");
 /** The smallest file that a browser shows. */
 const tileFile = (image) => image.files.filter((file) => shownFormats.includes(file.format)).sort((a, b) => a.bytes - b.bytes)[0] ?? null;
 
@@ -49,6 +51,9 @@ function imagesOf(id, rows) {
 
 function imagesSection(id, rows, next, isOver) {
   const images = imagesOf(id, rows), { starts } = imagePages;
+  const named = imagePages.named ? images.findIndex((image) => image.key === "job-" + imagePages.named) : -1;
+  imagePages.named = null;
+  if (named >= 0) openImage(images, named, true);
   if (images.length === 0 && starts.length === 1) {
     return make("p", { class: "quiet" }, next ? "The newest 1,000 jobs have no image."
       : isOver ? "Its jobs have stored no new file." : "No image yet.");

@@ -2,12 +2,13 @@ extension Variant {
     /// Maximum transformers of a variant.
     public static let transformLimit = 16
 
-    /// The first 16 digits of the SHA-256 of its canonical JSON without the name. Variants with one key and different
-    /// recipes make different files.
+    /// The first 16 digits of the SHA-256 of its canonical JSON without name and budget: variants with one key and
+    /// different recipes make different files.
     public var recipe: String {
         var fields = json
         if case .object(var object) = fields {
             object["name"] = nil
+            object["budget"] = nil
             fields = .object(object)
         }
         return String(SHA256Digest.hex(of: fields.canonicalText.utf8).prefix(16))
@@ -50,6 +51,14 @@ extension Variant {
             return options.text.isEmpty ? nil : options
         }
         maxBytes = try fields.integer("maxBytes", in: 1...Int(Int32.max))
+        budget = try fields.take("budget").map { value throws(VariantError) in
+            var budget = try JSONFields(value, path: "\(path).budget")
+            guard let bytes = try budget.integer("maxBytes", in: 1...Int(Int32.max)) else {
+                throw budget.refusal("maxBytes", "is missing")
+            }
+            try budget.finish()
+            return bytes
+        }
         maxPixelSize = try fields.take("maxPixelSize").map { value throws(VariantError) in
             try Thumbnail(value, path: "\(path).maxPixelSize", fixesAspect: true)
         }
@@ -86,6 +95,7 @@ extension Variant {
             "format": automatic.map { _ in .string(AutomaticFormat.name) } ?? format.map { .string($0.name) },
             "formats": automatic?.json, "quality": quality.map { .number(Double($0)) },
             "maxBytes": maxBytes.map { .number(Double($0)) },
+            "budget": budget.map { .object(["maxBytes": .number(Double($0))]) },
             "encode": encode?.json, "ssim": ssim.map { .number($0) },
             "maxPixelSize": maxPixelSize.map { .object(["width": .number($0.width), "height": .number($0.height)]) },
             "animation": animation.map { .string($0.rawValue) }, "keepICC": keepICC ? .bool(true) : nil,

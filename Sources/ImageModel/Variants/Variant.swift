@@ -47,8 +47,11 @@ public struct Variant: Sendable, Hashable {
     public let quality: Int?
     /// Maximum bytes of the output: the quality is reduced until it fits.
     public let maxBytes: Int?
-    /// The target structural similarity to the drawn pixels, 0.5…0.9999, reached at the lowest possible quality, with
-    /// its own key; nil for none.
+    /// The most bytes that a file should have: reports count the files above it. No part of the key, nor of the recipe;
+    /// nil for none.
+    package let budget: Int?
+    /// The structural similarity to the drawn pixels, 0.5…0.9999, that the lowest possible quality is to have, under a
+    /// key of its own; nil for none.
     public let ssim: Double?
     /// A box in pixels into which the result is shrunk before encoding; SDWebImage's `encodeMaxPixelSize`.
     package let maxPixelSize: Thumbnail?

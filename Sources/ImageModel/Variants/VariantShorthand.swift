@@ -1,14 +1,14 @@
 /// A variant's short form, `card=800x800:webp,q=75`, equivalent to its JSON.
 ///
-/// `NAME=WIDTHxHEIGHT[:FORMAT][,PART]...` with the parts `crop`, `fit`, `fill`, `blur=R`, `round=R`, `q=N` and
-/// `key=TEXT`. Without `crop`, `fit` and `fill` the size is a thumbnail's box; with one of them it is a resize, the
-/// first transformer. `blur` and `round` follow in their order.
+/// `NAME=WIDTHxHEIGHT[:FORMAT][,PART]...` with the parts `crop`, `fit`, `fill`, `blur=R`, `round=R`, `q=N`, `key=TEXT`
+/// and `budget=BYTES`. Without `crop`, `fit` and `fill` the size is a thumbnail's box; with one of them it is a
+/// resize, the first transformer. `blur` and `round` follow in their order.
 package struct VariantShorthand {
-    /// The grammar in option help.
-    package static let grammar = "NAME=WxH[:FORMAT][,crop|fit|fill][,blur=R][,round=R][,q=N][,key=TEXT]"
+    /// The grammar in the help of options.
+    package static let grammar = "NAME=WxH[:FORMAT][,crop|fit|fill][,blur=R][,round=R][,q=N][,key=TEXT][,budget=BYTES]"
     package static let example = "card=800x800:webp,q=75"
 
-    private static let parts = "crop, fit, fill, blur=R, round=R, q=N, key=TEXT"
+    private static let parts = "crop, fit, fill, blur=R, round=R, q=N, key=TEXT, budget=BYTES"
     /// More digits than any size limit.
     private static let digitLimit = 6
 
@@ -90,6 +90,11 @@ package struct VariantShorthand {
         case ("key", let value?):
             guard !value.isEmpty else { throw Self.refusal("'\(part)' has no text") }
             try set("keySuffix", .string(value), part)
+        case ("budget", let value?):
+            guard let bytes = Int32(value), bytes > 0 else {
+                throw Self.refusal("the budget in '\(part)' is not a whole number of bytes")
+            }
+            try set("budget", .object(["maxBytes": .number(Double(bytes))]), part)
         default:
             throw Self.refusal("'\(part)' is none of \(Self.parts)")
         }

@@ -20,6 +20,8 @@ package struct BatchStatistics: Sendable, Decodable {
     package let largest: [LargeOriginal]
     /// Files by variant, without originals; at most 50 variants.
     package let variants: [VariantSize]
+    /// Files by format, most frequent first, at most 20 formats.
+    package let formats: [FormatSize]
     /// Errors of retried attempts, most frequent first, at most ten.
     package let retries: [ErrorCount]
     /// Failures by cause, most frequent first, at most 50.
@@ -60,6 +62,8 @@ package struct BatchStatistics: Sendable, Decodable {
         package let bytesIn: Int
         /// Median download time in ms; nil without one.
         package let fetchMs: Int?
+        /// The mean times of the jobs that succeeded, as in `TimelineSlot`.
+        package let wait, fetch, transcode, store: Int
     }
 
     /// A job with the times of its stages in ms.
@@ -83,6 +87,20 @@ package struct BatchStatistics: Sendable, Decodable {
         package let bytes: Int
         /// Bytes of their originals.
         package let originals: Int
+        /// The budget in bytes, the highest one if pipelines differ; nil for none.
+        package let budget: Int?
+        /// How many files are larger than their own pipeline's budget.
+        package let overBudget: Int
+    }
+
+    /// The files of a format, `unknown` where it was not recorded.
+    package struct FormatSize: Sendable, Decodable {
+        /// Its name.
+        package let format: String
+        /// How many originals have it, and how many variants.
+        package let originals, variants: Int
+        /// Their bytes.
+        package let originalBytes, variantBytes: Int
     }
 
     /// Failures with the same error.

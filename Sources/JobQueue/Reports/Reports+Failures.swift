@@ -103,13 +103,15 @@ extension PostgresJobQueue.Reports {
         }
     }
 
-    /// A batch's errors by number of failed items, including discarded ones, most frequent first.
-    package func errors(of batch: Int64, limit: Int = 50) async throws(QueueError) -> [ErrorCount] {
+    /// Errors of batches by number of failed items, including discarded ones, most frequent first.
+    package func errors(of batches: [Int64], limit: Int = 50) async throws(QueueError) -> [ErrorCount] {
         try await database.read(
             """
-            SELECT domain, code, items FROM larder.batch_error WHERE batch_id = $1
-            ORDER BY items DESC, domain, code LIMIT $2
-            """, [.integer(batch), .integer(Int64(limit))]
+            SELECT e.domain, e.code, sum(e.items)::bigint AS items
+            FROM unnest($1::bigint[]) AS b (id),
+                LATERAL (SELECT x.* FROM larder.batch_error x WHERE x.batch_id = b.id OFFSET 0) AS e
+            GROUP BY e.domain, e.code ORDER BY items DESC, e.domain, e.code LIMIT $2
+            """, [.integers(batches), .integer(Int64(limit))]
         ) { rows throws(QueueError) in
             (0..<rows.count).map { row in
                 ErrorCount(

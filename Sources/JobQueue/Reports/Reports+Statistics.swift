@@ -1,16 +1,29 @@
 import Concurrency
 import FoundationEssentials
+import ImageModel
 
 extension PostgresJobQueue.Reports {
     /// Statistics of batches from their newest `limit` jobs. Reads each record once.
     package func statistics(of batches: [Int64], limit: Int = 1_000_000) async throws(QueueError) -> BatchStatistics {
-        try await statistics(Self.statistics, [.integers(batches), .integer(Int64(max(0, limit)))])
+        try await statistics(Self.statistics, [.integers(batches), .integer(Int64(max(0, limit)))] + budgets())
     }
 
     /// The statistics that come from a batch's newest `jobs` completed jobs, including retried ones, and as many failed
     /// items without a job. Variants come from the newest `files` jobs. The cost does not depend on the batch's size.
     package func sample(of batch: Int64, jobs: Int, files: Int) async throws(QueueError) -> BatchStatistics {
-        try await statistics(Self.sample, [.integer(batch), .integer(Int64(jobs)), .integer(Int64(files))])
+        try await statistics(
+            Self.sample, [.integer(batch), .integer(Int64(jobs))] + budgets() + [.integer(Int64(files))])
+    }
+
+    /// The budgets of the variants of the pipelines that were added last: ids, names and bytes.
+    private func budgets() async throws(QueueError) -> [Parameter] {
+        let found = try await recentPipelines().flatMap { stored in
+            // SQL stores any JSON.
+            ((try? Pipeline(json: stored.spec.utf8))?.variants ?? []).compactMap { variant in
+                variant.budget.map { (pipeline: Int64(stored.id), variant: variant.name, bytes: Int64($0)) }
+            }
+        }
+        return [.integers(found.map(\.pipeline)), .texts(found.map(\.variant)), .integers(found.map(\.bytes))]
     }
 
     private func statistics(_ sql: String, _ parameters: [Parameter]) async throws(QueueError) -> BatchStatistics {
@@ -53,8 +66,12 @@ extension PostgresJobQueue.Reports {
             WHERE j.outcome = 'succeeded' GROUP BY t.place, t.stage),
         origin AS (
             SELECT origin, sum(items) AS items, coalesce(sum(items) FILTER (WHERE outcome = 'failed'), 0) AS failed,
-                sum(bytes_in) AS bytes, percentile_disc(0.5) WITHIN GROUP (ORDER BY fetch_ms) AS ms
-            FROM job WHERE origin IS NOT NULL GROUP BY origin),
+                sum(bytes_in) AS bytes, percentile_disc(0.5) WITHIN GROUP (ORDER BY fetch_ms) AS ms,
+                coalesce(avg(\(waits)) FILTER (WHERE outcome = 'succeeded'), 0)::int AS wait,
+                coalesce(avg(fetch_ms) FILTER (WHERE outcome = 'succeeded'), 0)::int AS fetch,
+                coalesce(avg(transcode_ms) FILTER (WHERE outcome = 'succeeded'), 0)::int AS transcode,
+                coalesce(avg(store_ms) FILTER (WHERE outcome = 'succeeded'), 0)::int AS store
+            FROM job j WHERE origin IS NOT NULL GROUP BY origin),
         slow AS (
             SELECT url, \(waits) AS wait, coalesce(fetch_ms, 0) AS fetch,
                 coalesce(transcode_ms, 0) AS transcode, coalesce(store_ms, 0) AS store
@@ -62,14 +79,25 @@ extension PostgresJobQueue.Reports {
             ORDER BY \(waits) + fetch_ms + coalesce(transcode_ms, 0) + coalesce(store_ms, 0) DESC, number
             LIMIT 10),
         large AS (SELECT url, bytes_in FROM job WHERE bytes_in > 0 ORDER BY bytes_in DESC, number LIMIT 10),
-        variant AS (
-            SELECT v.name, count(*) AS files, count(*) FILTER (WHERE v.origin IN ('transcoded', 'copied')) AS made,
-                coalesce(sum(v.bytes), 0) AS bytes, coalesce(sum(v.original), 0) AS originals
-            FROM file, LATERAL (
+        stored AS MATERIALIZED (
+            SELECT file.pipeline_id, v.* FROM file, LATERAL (
                 -- A load may store variants alone.
                 SELECT f.*, max(f.bytes) FILTER (WHERE f.name IS NULL) OVER () AS original
-                FROM json_to_recordset(file.stored) AS f (name text, bytes bigint, path text, origin text)) AS v
-            WHERE v.name IS NOT NULL AND v.path IS NOT NULL GROUP BY v.name ORDER BY v.name LIMIT 50),
+                FROM json_to_recordset(file.stored) AS f (
+                    name text, format text, bytes bigint, path text, origin text)) AS v
+            WHERE v.path IS NOT NULL),
+        variant AS (
+            SELECT v.name, count(*) AS files, count(*) FILTER (WHERE v.origin IN ('transcoded', 'copied')) AS made,
+                coalesce(sum(v.bytes), 0) AS bytes, coalesce(sum(v.original), 0) AS originals,
+                max(b.bytes) AS budget, count(*) FILTER (WHERE v.bytes > b.bytes) AS "overBudget"
+            FROM stored v LEFT JOIN unnest($3::bigint[], $4::text[], $5::bigint[]) AS b (pipeline_id, name, bytes)
+                ON b.pipeline_id = v.pipeline_id AND b.name = v.name
+            WHERE v.name IS NOT NULL GROUP BY v.name ORDER BY v.name LIMIT 50),
+        format AS (
+            SELECT coalesce(format, 'unknown') AS format, count(*) FILTER (WHERE name IS NULL) AS originals,
+                coalesce(sum(bytes) FILTER (WHERE name IS NULL), 0) AS "originalBytes", count(name) AS variants,
+                coalesce(sum(bytes) FILTER (WHERE name IS NOT NULL), 0) AS "variantBytes"
+            FROM stored GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 20),
         cause AS (
             SELECT domain, code, http_status, sum(items) AS items, count(DISTINCT origin) AS origins,
                 (array_agg(message ORDER BY number))[1] AS message,
@@ -101,11 +129,14 @@ extension PostgresJobQueue.Reports {
             'stage', stage, 'p50', p[1], 'p95', p[2], 'p99', p[3]) ORDER BY place), '[]') FROM stage),
         'originCount', (SELECT count(*) FROM origin),
         'origins', (SELECT coalesce(json_agg(json_build_object('origin', origin, 'items', items, 'failed', failed,
-            'bytesIn', bytes, 'fetchMs', ms) ORDER BY failed DESC, items DESC, origin), '[]')
+            'bytesIn', bytes, 'fetchMs', ms, 'wait', o.wait, 'fetch', o.fetch,
+            'transcode', o.transcode, 'store', o.store)
+            ORDER BY failed DESC, items DESC, origin), '[]')
             FROM (SELECT * FROM origin ORDER BY failed DESC, items DESC, origin LIMIT 20) AS o),
         'slowest', (SELECT coalesce(json_agg(row_to_json(slow)), '[]') FROM slow),
         'largest', (SELECT coalesce(json_agg(json_build_object('url', url, 'bytes', bytes_in)), '[]') FROM large),
         'variants', (SELECT coalesce(json_agg(row_to_json(variant)), '[]') FROM variant),
+        'formats', (SELECT coalesce(json_agg(row_to_json(f)), '[]') FROM format AS f),
         'causes', (SELECT coalesce(json_agg(json_build_object('domain', coalesce(domain, ''), 'code',
             coalesce(code, 0), 'status', http_status, 'message', coalesce(message, ''), 'items', items,
             'origins', origins, 'examples', examples, 'byOrigin', (
@@ -120,7 +151,7 @@ extension PostgresJobQueue.Reports {
         """
         WITH newest AS MATERIALIZED (SELECT * FROM larder.batch_jobs($1, $2::int)),
         job AS MATERIALIZED (SELECT * FROM newest WHERE retried_as IS NULL AND items > 0),
-        file AS (SELECT stored FROM newest ORDER BY number DESC LIMIT $3),
+        file AS (SELECT stored, pipeline_id FROM newest ORDER BY number DESC LIMIT $6),
         failure AS (
             SELECT number, url, domain, code, message, http_status, items, origin FROM job
             WHERE outcome = 'failed' AND discarded_at IS NULL
@@ -142,7 +173,7 @@ extension PostgresJobQueue.Reports {
             FROM larder.record
             WHERE batch_id = ANY ($1) AND kind = 'job' AND retried_as IS NULL AND items > 0
             ORDER BY number DESC LIMIT $2),
-        file AS (SELECT stored FROM job),
+        file AS (SELECT stored, pipeline_id FROM job),
         failure AS (
             SELECT number, url, domain, code, message, http_status, items, origin, finished_at FROM job
             WHERE outcome = 'failed' AND discarded_at IS NULL

@@ -20,7 +20,7 @@ struct ReportGallery {
     private(set) var items: [Item] = []
     /// Bytes of the rows in the page.
     private(set) var bytes = 0
-    private var parts: [Part] = []
+    private var part = Part()
     private var failureBytes = 0
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
@@ -32,9 +32,7 @@ struct ReportGallery {
         let room = min(maxBytes - bytes, isFailure ? maxFailureBytes - failureBytes : .max)
         // The smallest row is longer.
         guard room > record.url.utf8.count + 20 else { return isOpen }
-        if parts.count * Self.partSize == items.count { parts.append(Part()) }
-        let part = parts.count - 1
-        guard let size = parts[part].add(record, within: room) else { return isOpen }
+        guard let size = part.add(record, within: room) else { return isOpen }
         bytes += size
         if isFailure { failureBytes += size }
         items.append(
@@ -49,41 +47,31 @@ struct ReportGallery {
     /// Whether another row may fit.
     private var isOpen: Bool { bytes <= maxBytes - Self.leastRoom }
 
-    /// Adds pictures of an item's files, as base64.
-    mutating func add(_ made: [(file: Int, picture: String)], ofItem item: Int) {
-        if !made.isEmpty { items[item].hasPicture = true }
-        for (file, picture) in made {
-            parts[item / Self.partSize].pictures.addArray { row in
-                row.add(item % Self.partSize)
-                row.add(file)
-                row.add(picture)
-            }
-        }
-    }
+    /// Whether the part that is being filled has 1,000 images.
+    var hasWholePart: Bool { part.count == Self.partSize }
 
-    /// The pictures' bytes in the page.
-    static func bytes(of made: [(file: Int, picture: String)]) -> Int {
-        made.reduce(0) { $0 + $1.picture.utf8.count + 16 }
+    /// Begins the next part and returns this one; nil for an empty one.
+    ///
+    /// It is JSON that is safe in a script element: `items` are
+    /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`; outcome 0 succeeded, 1 failed, 2 cancelled;
+    /// files are `[name, shared, key, path, format, width, height, bytes, error, unchanged]`, where a key begins with as
+    /// many UTF-16 units of the URL as `shared` says. Names, formats and errors are places in the arrays of their own,
+    /// null for none.
+    mutating func takePart() -> String? {
+        defer { part = Part() }
+        return part.count == 0 ? nil : part.json
     }
-
-    /// The parts, each as JSON that is safe in a script element: `items` are `[url, outcome, error, files, thumbHash,
-    /// colour, frames, attempts]`; outcome 0 succeeded, 1 failed, 2 cancelled; files are `[name, shared, key, path,
-    /// format, width, height, bytes, error, unchanged]`, where a key begins with `shared` UTF-16 units of the URL.
-    /// Names, formats and errors are indexes into their arrays, null for none. `pictures` are `[item, file, WebP in
-    /// base64]`.
-    var json: [String] { parts.map(\.json) }
 
     /// The parts of a record needed for its pictures.
     struct Item {
         /// The cache files' names, original first; nil if not stored.
         let names: [String?]
         let isAnimated: Bool
-        fileprivate(set) var hasPicture = false
     }
 
     private struct Part {
+        private(set) var count = 0
         private var rows = ScriptJSON()
-        var pictures = ScriptJSON()
         private var names = NumberedTexts(), formats = NumberedTexts(), errors = NumberedTexts()
 
         /// Adds a row and returns its bytes; nil if it exceeds `room`.
@@ -109,6 +97,7 @@ struct ReportGallery {
                 return nil
             }
             rows.append(row)
+            count += 1
             return size
         }
 
@@ -138,7 +127,6 @@ struct ReportGallery {
         var json: String {
             let fields = [
                 ("names", names.json), ("formats", formats.json), ("errors", errors.json), ("items", rows),
-                ("pictures", pictures),
             ].map { name, values in "\"\(name)\":[" + String(decoding: values.bytes.dropLast(), as: UTF8.self) + "]" }
             return "{" + fields.joined(separator: ",") + "}"
         }

@@ -1,25 +1,22 @@
 import FoundationEssentials
 import ImageModel
 package import JobQueue
-import Terminal
+package import Terminal
 
 /// A report on batches as one self-contained HTML file: data as JSON, and the script and styles that show it.
 package struct ReportPage {
     /// One batch, or all batches of a period.
     package let reports: [BatchReport]
-    let findings: ReportFindings
     package let title: String
-    var gallery: ReportGallery
 
     /// Maximum bytes of a page with short rows, and of the pictures in any other page.
     package static let maxBytes = 5_000_000, maxPictureBytes = 2_000_000
 
-    /// The page. The first part of the images precedes the script, which shows it while the browser reads the rest.
-    package func text() throws -> String {
+    /// The beginning of the page: the counts, and the script that shows what follows as the browser reads it.
+    func head() throws -> String {
         let policy =
             "default-src 'none'; img-src data:; style-src '\(Self.styleHash)'; script-src '\(Self.scriptHash)'; "
             + "base-uri 'none'; form-action 'none'"
-        let parts = gallery.json.map { "<script type=\"application/json\" class=\"images\">\($0)</script>\n" }
         let data = String(decoding: ScriptJSON(json: try JSONLine.text(json)).bytes, as: UTF8.self)
         let command = "larder report \(batch.map(ShellWord.quoted) ?? "--since") --format text"
         return """
@@ -39,18 +36,36 @@ package struct ReportPage {
             <main id="main" tabindex="-1"></main>
             <noscript><p>This report needs JavaScript; <code>\(HTML.escaped(command))</code> does not.</p></noscript>
             <script type="application/json" id="report">\(data)</script>
-            \(parts.first ?? "")<script>\(PageResource.reportScript)</script>
-            \(parts.dropFirst().joined())</body>
-            </html>
+            <script>\(PageResource.reportScript)</script>
 
             """
     }
 
-    /// The sections' data, as in `report --format json`.
+    /// Data for the script after the head.
+    ///
+    /// - Parameters:
+    ///   - kind: `images`, `statistics` or `pictures`.
+    ///   - json: JSON that is safe in a script element.
+    static func element(_ kind: String, _ json: String) -> String {
+        "<script type=\"application/json\" class=\"\(kind)\">\(json)</script>\n"
+    }
+
+    /// The data of the sections, which are as in `report --format json`. The script puts the batch's name into advice.
+    func statistics(_ findings: ReportFindings) throws -> String {
+        let json = try JSONLine.text(findings.json(of: reports.count == 1 ? "BATCH" : nil))
+        return Self.element("statistics", String(decoding: ScriptJSON(json: json).bytes, as: UTF8.self))
+    }
+
+    static let end = "</body>\n</html>\n"
+
+    /// The end of a page that cannot be completed.
+    package static func end(after error: CommandError) -> String {
+        "<p class=\"empty\">The report is incomplete: \(HTML.escaped(error.message))</p>\n\(end)"
+    }
+
     private var json: JSONObject {
         [
-            "title": title, "counts": ReportCounts(reports).json, "statistics": findings.json,
-            "showsCodes": Console.showsCodes, "parts": gallery.json.count,
+            "title": title, "counts": ReportCounts(reports).json, "showsCodes": Console.showsCodes,
             "batches": reports.map { $0.progress.json.merging(["title": $0.progress.title]) },
         ]
     }
@@ -67,8 +82,8 @@ package struct ReportPage {
         return "sha256-" + Data(digest.finish()).base64EncodedString()
     }
 
-    /// For mail: `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received …`
-    var sentence: String {
+    /// The summary for mail: `1,987 of 2,000 images, 13 failed, 3 variants each, 41.0 s, 718.0 MiB received …`
+    func sentence(_ findings: ReportFindings) -> String {
         ReportCounts(reports).sentence(
             each: findings.statistics.variantsEach,
             variantBytes: findings.statistics.variants.reduce(0) { $0 + $1.bytes },

@@ -23,22 +23,28 @@ struct ReportPictures {
         let isAnimated: Bool
     }
 
-    /// The space used by the pictures.
+    /// The room that the pictures take, and the items that have one.
     private struct Use {
         var pictures = 0, bytes = 0, animated = 0
+        var items: Set<Int> = []
     }
 
-    /// Adds pictures: originals with one variant for the first images, then originals alone, then further variants of
-    /// the first images. Missing and undecodable files get none.
-    func add(to gallery: inout ReportGallery) async throws {
+    /// Pictures of a script element: `[[item, file, WebP in base64], …]`.
+    typealias Write = (String) async throws -> Void
+    private static let rowsOfElement = 24
+
+    /// Writes pictures: originals, each with a variant, for the first images, then originals alone, then the other
+    /// variants of the first images. A file that is missing or cannot be decoded has none.
+    func write(_ items: [ReportGallery.Item], to write: Write) async throws {
         var use = Use()
-        let (pairs, originals, others) = Self.units(of: gallery.items)
-        // Half of the space for pairs, unless all fit.
+        let (pairs, originals, others) = Self.units(of: items)
+        // Half the room for pairs, unless all of them fit.
         let fits = pairs.count * 2 <= limit && pairs.count * 2 * Self.maxStill * 4 / 3 <= maxBytes
-        try await add(pairs[...], to: &gallery, &use, fits ? limit : limit / 2, fits ? maxBytes : maxBytes / 2)
-        let rest = originals.filter { [items = gallery.items] in !items[$0.item].hasPicture }
-        try await add(rest[...], to: &gallery, &use, limit, maxBytes)
-        try await add(others[...], to: &gallery, &use, limit, maxBytes)
+        try await self.write(
+            pairs[...], of: items, &use, fits ? limit : limit / 2, fits ? maxBytes : maxBytes / 2, write)
+        let rest = originals.filter { !use.items.contains($0.item) }
+        try await self.write(rest[...], of: items, &use, limit, maxBytes, write)
+        try await self.write(others[...], of: items, &use, limit, maxBytes, write)
     }
 
     /// Pairs of original and first variant, the same items' originals alone, and the items' further variants.
@@ -54,16 +60,17 @@ struct ReportPictures {
         return (pairs, originals, others)
     }
 
-    /// Adds units in order while they fit.
-    private func add(
-        _ units: ArraySlice<Unit>, to gallery: inout ReportGallery, _ use: inout Use, _ most: Int, _ mostBytes: Int
+    /// Writes units in order while they fit.
+    private func write(
+        _ units: ArraySlice<Unit>, of items: [ReportGallery.Item], _ use: inout Use, _ most: Int, _ mostBytes: Int,
+        _ write: Write
     ) async throws {
         let still = try Self.variant(#"{"width":200,"height":200}"#, #""quality":70,"maxBytes":\#(Self.maxStill)"#)
         let animated = try Self.variant(#"{"width":120,"height":120}"#, #""quality":40"#)
-        let items = gallery.items
         var waiting = units
         var isFull = false
-        await withTaskGroup(of: (Unit, [(file: Int, picture: String)]).self) { group in
+        var rows = ScriptJSON(), count = 0
+        try await withThrowingTaskGroup(of: (Unit, [(file: Int, picture: String)]).self) { group in
             var running = 0
             // A few more than there are transcoders, so that none waits for this task.
             while !waiting.isEmpty && !isFull || running > 0 {
@@ -83,9 +90,9 @@ struct ReportPictures {
                         }
                         return (unit, made)
                     }
-                } else if let (unit, made) = await group.next() {
+                } else if let (unit, made) = try await group.next() {
                     running -= 1
-                    let size = ReportGallery.bytes(of: made)
+                    let size = made.reduce(0) { $0 + $1.picture.utf8.count + 16 }
                     guard use.pictures + made.count <= most, use.bytes + size <= mostBytes else {
                         isFull = true
                         continue
@@ -93,10 +100,23 @@ struct ReportPictures {
                     use.pictures += made.count
                     use.bytes += size
                     if unit.isAnimated { use.animated += size }
-                    gallery.add(made, ofItem: unit.item)
+                    if !made.isEmpty { use.items.insert(unit.item) }
+                    for (file, picture) in made {
+                        count += 1
+                        rows.addArray { row in
+                            row.add(unit.item)
+                            row.add(file)
+                            row.add(picture)
+                        }
+                    }
+                    if count >= Self.rowsOfElement {
+                        try await write(rows.array)
+                        (rows, count) = (ScriptJSON(), 0)
+                    }
                 }
             }
         }
+        if count > 0 { try await write(rows.array) }
     }
 
     private static func variant(_ size: String, _ fields: String) throws(VariantError) -> Variant {

@@ -18,6 +18,9 @@ struct ScriptJSON {
         bytes += "],".utf8
     }
 
+    /// The values as an array.
+    var array: String { "[" + String(decoding: bytes.dropLast(), as: UTF8.self) + "]" }
+
     mutating func add(_ value: Int?) {
         bytes += (value.map(String.init) ?? "null").utf8
         bytes.append(UInt8(ascii: ","))

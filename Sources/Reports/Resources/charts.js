@@ -46,6 +46,22 @@ function columns(id, title, list, times, legend, label, mark = number) {
   return plot(title, top, times, legend, label, mark, stripes(id), ...parts);
 }
 
+/** The stages of a job, with the colours that charts and bars have for them. */
+const jobStages = [["quiet", "wait"], ["accent", "fetch"], ["warn", "transcode"], ["good", "store"]];
+
+/** The times of the stages one after another, for a cell; `top` is the time of the whole width. */
+function waterfall(row, top) {
+  let x = 0;
+  const parts = jobStages.map(([kind, stage]) => {
+    const width = row[stage] * 100 / Math.max(1, top);
+    x += width;
+    return rect(x - width, 0, width, 8, { class: "fill-" + kind });
+  });
+  const text = jobStages.map(([, stage]) => `${stage} ${took(row[stage])}`).join(", ");
+  return make("div", { class: "bar", title: text }, svg("svg",
+    { viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": text }, ...parts));
+}
+
 /** A bar of a share of the width, for a cell. */
 const share = (value, top, kind = "accent") => make("div", { class: "bar", "aria-hidden": "true" },
   svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none" },

@@ -1,9 +1,11 @@
 // The images of a batch: a tile for each, and one large view with its variants.
 //
-// An image is { key, url, outcome, error, files, hash, color, frames, attempts }, with outcome 0 succeeded, 1 failed, 2
-// cancelled. A file is { name, key, path, format, width, height, bytes, error, unchanged }. The page provides the
-// pictures: `tileFile(image)` is the file of a tile's picture or null; `address(file)` is a picture's address, null for
-// none, undefined while unknown; `load(file)` waits for it; `isPreview` is true for pictures smaller than the files.
+// An image is { key, url, outcome, error, files, hash, color, frames, attempts }, with outcome 0 succeeded, 1 failed,
+// 2 cancelled. A file is { name, key, path, format, width, height, bytes, error, unchanged }. The page says where
+// pictures are: `tileFile(image)` is the file of a tile's picture or null; `address(file)` is a picture's
+// address, null for none, undefined while it is not known; `load(file)` waits for it; `isPreview` is true for pictures
+// smaller than the files; `isOver(file)` is true for a file over its budget; `fragment(image)` is the part of the
+// address that shows an image.
 
 const outcomes = ["succeeded", "failed", "cancelled"];
 
@@ -82,7 +84,8 @@ function strip(image) {
   const made = variantFiles(image), shown = made.length > 3 ? made.slice(0, 2) : made;
   return [
     shown.map((file) => make("span", { class: "variant" }, make("b", {}, file.name), " ",
-      file.error ? make("span", { class: "bad" }, "failed") : [file.bytes === null ? null : bytes(file.bytes), " ", saving(image, file)])),
+      file.error ? make("span", { class: "bad" }, "failed") : [file.bytes === null ? null : isOver(file)
+        ? make("b", { class: "bad", title: "over the budget" }, bytes(file.bytes)) : bytes(file.bytes), " ", saving(image, file)])),
     made.length > shown.length ? make("span", { class: "variant" }, `and ${made.length - shown.length} more`) : null,
   ];
 }
@@ -182,8 +185,9 @@ const copyButton = (text, title) => make("button", {
   type: "button", "aria-label": "Copy " + title, onclick: (event) => copy(text, event.currentTarget),
 }, "Copy " + title);
 
-/** Shows an image of a list; the arrow keys go to the next one. */
-function openImage(images, start) {
+/** Shows an image of a list; the arrow keys go to the next one. The address names it, and going back closes it.
+ * `isNamed` is true when the address has named it before. */
+function openImage(images, start, isNamed = false) {
   let place = start;
   const close = make("button", { value: "close", "aria-label": "Close" }, "Close");
   const step = (by, text) => make("button", { type: "button", "aria-label": text, onclick: () => go(by) }, by < 0 ? "‹" : "›");
@@ -211,6 +215,7 @@ function openImage(images, start) {
   }
   function go(by) {
     place = (place + by + images.length) % images.length;
+    history.replaceState(null, "", fragment(images[place]));
     fill();
   }
   dialog.onkeydown = (event) => {
@@ -218,8 +223,16 @@ function openImage(images, start) {
     event.preventDefault();
     go(event.key === "ArrowLeft" ? -1 : 1);
   };
-  dialog.addEventListener("close", () => dialog.remove());
+  const closeBack = () => { if (!/image=\d+$/.test(location.hash)) dialog.close("back"); };
+  window.addEventListener("popstate", closeBack);
+  dialog.addEventListener("close", () => {
+    window.removeEventListener("popstate", closeBack);
+    dialog.remove();
+    if (dialog.returnValue === "back") return;
+    if (isNamed) history.replaceState(null, "", fragment(null)); else history.back();
+  });
   document.body.append(dialog);
+  if (!isNamed) history.pushState(null, "", fragment(images[place]));
   dialog.showModal();
   return fill();
 }

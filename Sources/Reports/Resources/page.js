@@ -102,7 +102,7 @@ const quoted = (text) => /^(?!-)[A-Za-z0-9_./@:%+,-]+$/.test(text) ? text : `'${
 const families = ["blocklist", "cache", "config", "db", "origin", "pipeline", "queue", "schedule"];
 /** Advice with its commands and options as code, and the name of the batch where it is known. */
 function advice(text, batch) {
-  const code = /larder ([a-z]+)(?: ([a-z]+))?(?: (?:BATCH|URL|DURATION))?(?: --[a-z-]+)*|--[a-z-]+(?: (?:CIDR|N\b|RetryFailed))?/g;
+  const code = /larder ([a-z]+)(?: ([a-z]+))?(?: (?:BATCH|URL|DURATION))?(?: --[a-z-]+(?: '[^']*')?)*|--[a-z-]+(?: (?:CIDR|N\b|RetryFailed))?/g;
   const parts = [];
   let place = 0;
   for (const match of text.matchAll(code)) {
@@ -114,9 +114,10 @@ function advice(text, batch) {
   return [...parts, text.slice(place)];
 }
 
-/** A URL that breaks after its slashes; of a long one three lines are shown. */
-const breakable = (text) => make("span", { class: "clamp url", title: text },
-  text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
+/** A URL that breaks after its slashes; of a long one three lines are shown. A link, unless a part is masked. */
+const breakable = (text) => make(...(/^https?:/.test(text) && !text.includes("***")
+  ? ["a", { class: "clamp url", title: text, href: text, rel: "noreferrer", target: "_blank" }]
+  : ["span", { class: "clamp url", title: text }]), text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
 
 /** What a row is about, so that its buttons stay under the focus when rows come and go. */
 const rowKey = (row) => (row.database ? row.database + " " : "")

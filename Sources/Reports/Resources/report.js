@@ -1,5 +1,5 @@
-// The script of a report: renders one or several batches from embedded data. The images come in parts; the first
-// precedes this script, so that the page shows before the rest is read.
+// The script of a report: the page of one or several batches from the data in it. The counts are before this script;
+// the images in parts, the statistics and the pictures are after it, and the page shows them as they are read.
 
 const report = JSON.parse(document.getElementById("report").textContent);
 const main = document.getElementById("main");
@@ -9,9 +9,15 @@ const mostTiles = 48;
 
 const failed = (count) => count > 0 ? make("b", { class: "bad" }, number(count)) : "0";
 const isPreview = true;
-const tileFile = (image) => image.files.find((file) => file.picture) ?? null;
-const address = (file) => file.picture;
+/** The pictures that have been read, by image and file, and the images that have one. */
+const shown = new Map(), withPicture = new Set();
+const tileFile = (image) => image.files.find((file) => shown.has(file.id)) ?? null;
+const address = (file) => shown.get(file.id) ?? null;
 const load = async () => {};
+const fragment = (image) => image ? "#image=" + image.place : "#images";
+/** The budgets of variants by name. */
+const budgets = new Map();
+const isOver = (file) => file.bytes > (budgets.get(file.name) ?? Infinity);
 
 /** An image from a row: [url, outcome, error, files, ThumbHash, colour, frames, attempts], texts by their number. */
 class ReportImage {
@@ -24,21 +30,32 @@ class ReportImage {
     this.read ??= this.row.map(([name, shared, key, path, format, width, height, size, error, unchanged], file) => ({
       name: name === null ? "original" : this.part.names[name], key: this.url.slice(0, shared) + key, path, width, height, bytes: size,
       format: format === null ? null : this.part.formats[format], error: error === null ? null : this.part.errors[error],
-      unchanged, picture: this.part.shown.get(`${this.place} ${file}`) ?? null,
+      unchanged, id: `${this.place} ${file}`,
     }));
     return this.read;
   }
-  get isPictured() { return this.part.pictured.has(this.place); }
+  get isPictured() { return withPicture.has(this.place); }
 }
 
 const images = [];
-/** Takes over the parts that have been read. */
+const readers = {
+  images: (part) => { for (const row of part.items) images.push(new ReportImage(row, part, images.length)); },
+  statistics: (statistics) => {
+    report.statistics = statistics;
+    for (const { name, budget } of statistics.variants) if (budget) budgets.set(name, budget);
+  },
+  pictures: (rows) => {
+    for (const [image, file, data] of rows) {
+      shown.set(`${image} ${file}`, "data:image/webp;base64," + data);
+      withPicture.add(image);
+    }
+  },
+};
+/** Takes over the data that have been read to their end. */
 function readParts() {
-  for (const element of document.querySelectorAll("script.images")) {
-    const part = JSON.parse(element.textContent), first = images.length;
-    part.shown = new Map(part.pictures.map(([item, file, data]) => [`${first + item} ${file}`, "data:image/webp;base64," + data]));
-    part.pictured = new Set(part.pictures.map(([item]) => first + item));
-    for (const row of part.items) images.push(new ReportImage(row, part, images.length));
+  for (const element of document.querySelectorAll("body > script[class]")) {
+    if (!element.nextSibling && document.readyState === "loading") return;
+    readers[element.className](JSON.parse(element.textContent));
     element.remove();
   }
 }
@@ -61,7 +78,7 @@ const orders = {
 };
 const filters = {
   all: () => true, succeeded: (image) => image.outcome === 0, failed: (image) => image.outcome === 1,
-  cancelled: (image) => image.outcome === 2, retried: (image) => image.attempts > 1, animated: (image) => image.frames > 1,
+  cancelled: (image) => image.outcome === 2, "over budget": (image) => budgets.size > 0 && image.files.some(isOver), retried: (image) => image.attempts > 1, animated: (image) => image.frames > 1,
 };
 
 const choice = { filter: "all", order: "pictures", words: "", page: 0 };
@@ -94,22 +111,19 @@ function showChips() {
       } }, name, " ", make("b", {}, number(count)))));
 }
 
-function imagesSection() {
-  if (images.length === 0) return null;
-  return [
-    chips,
-    make("div", { class: "controls" },
-      make("label", {}, "Search in URLs and keys", make("input", { type: "search", id: "search", autocomplete: "off",
-        oninput: (event) => { Object.assign(choice, { words: event.currentTarget.value, page: 0 }); showImages(); } })),
-      make("label", {}, "Order", make("select", { id: "order",
-        onchange: (event) => { Object.assign(choice, { order: event.currentTarget.value, page: 0 }); showImages(); } },
-      Object.entries(orders).map(([name, [text]]) => make("option", { value: name }, text))))),
-    gallery, pager, make("p", { class: "quiet", id: "note" }),
-  ];
-}
+const controls = make("div", { class: "controls" },
+  make("label", {}, "Search in URLs and keys", make("input", { type: "search", id: "search", autocomplete: "off",
+    oninput: (event) => { Object.assign(choice, { words: event.currentTarget.value, page: 0 }); showImages(); } })),
+  make("label", {}, "Order", make("select", { id: "order",
+    onchange: (event) => { Object.assign(choice, { order: event.currentTarget.value, page: 0 }); showImages(); } },
+  Object.entries(orders).map(([name, [text]]) => make("option", { value: name }, text)))));
+const imagesNote = make("p", { class: "quiet", id: "note" });
+
+const imagesSection = () => images.length === 0 ? null : [chips, controls, gallery, pager, imagesNote];
 
 /** How many images the page has of how many, and how many pictures. */
 function note() {
+  if (document.readyState === "loading" || !report.statistics) return "Reading the images and their pictures…";
   const shown = images.filter((image) => image.isPictured).length;
   const missing = images.length < report.statistics.records
     ? `This page lists ${number(images.length)} of ${plural(report.statistics.records, "image")}; larder report --files lists all. ` : "";
@@ -141,37 +155,44 @@ function failuresSection(causes) {
 }
 
 function showReport() {
-  const { counts, statistics } = report, causes = counts.failed > counts.discarded ? merged(statistics.causes) : [];
-  const sections = counts.total === 0 && batch ? [] : [
+  const { counts, statistics } = report, causes = counts.failed > counts.discarded ? merged(statistics?.causes ?? []) : [];
+  const sections = counts.total === 0 && batch ? [] : !statistics ? [["images", "Images", imagesSection() ?? imagesNote]] : [
     ["images", "Images", imagesSection()], ["failures", "Failures", failuresSection(causes)],
     ["previous", "Previous run", previousSection(batch, statistics.previous)], ["time", "Time", timeSection(statistics)],
     ["origins", "Origins", originsSection(statistics)], ["sizes", "Sizes", sizesSection(statistics)],
     ["retries", "Retries and blocklist", retriesSection(statistics, report.batches.reduce((sum, row) => sum + row.blocked, 0), report.showsCodes)],
     ["batches", "Batches", batchesSection()], ["settings", "Settings", settingsSection(statistics)],
   ].filter(([, , content]) => content !== null);
-  document.querySelector("nav").append(...sections.map(([id, title]) => make("a", { href: "#" + id }, title,
+  document.querySelector("nav").replaceChildren(...sections.map(([id, title]) => make("a", { href: "#" + id }, title,
     id === "failures" && counts.failed > 0 ? [" ", make("b", { class: "bad" }, number(counts.failed))] : null)));
-  main.append(make("div", {},
+  main.replaceChildren(make("div", {},
     make("h1", { class: report.title.length > 60 ? "lengthy" : null }, report.title),
     batch ? make("p", {}, batchState(batch), make("span", { class: "quiet" }, "opened ", time(batch.openedAt),
       batch.finishedAt ? [", finished ", time(batch.finishedAt)] : null)) : null,
-    counts.total === 0 ? make("p", { class: "empty" }, emptiness()) : summary(counts, batch, statistics, causes, false),
+    counts.total === 0 ? make("p", { class: "empty" }, emptiness()) : summary(counts, batch, statistics ?? { variants: [] }, causes, false),
     sections.map(([id, title, content]) => make("section", { id }, make("h2", {}, title), content))));
 }
 
-function showParts() {
+const named = Number(location.hash.match(/^#image=(\d+)$/)?.[1] ?? -1);
+let reading = null;
+/** Shows what has been read since. */
+function showRead() {
+  reading = null;
+  const before = { statistics: report.statistics, count: images.length };
   readParts();
+  if (report.statistics !== before.statistics || before.count === 0) showReport();
+  imagesNote.textContent = note();
+  if (images.length === 0) return;
   showChips();
   showImages();
-  document.getElementById("note").textContent = note();
+  if (before.count <= named && named < images.length) openImage([images[named]], 0, true);
 }
 
-readParts();
-showReport();
-if (images.length > 0) {
-  showParts();
-  if (report.parts > 1) document.addEventListener("DOMContentLoaded", showParts);
-  /** The address of one image: #image-7. */
-  const named = images[Number(location.hash.match(/^#image-(\d+)$/)?.[1] ?? -1)];
-  if (named) openImage([named], 0);
-}
+showRead();
+const observer = new MutationObserver(() => { reading ??= setTimeout(showRead, images.length === 0 ? 0 : 400); });
+observer.observe(document.body, { childList: true });
+document.addEventListener("DOMContentLoaded", () => {
+  observer.disconnect();
+  clearTimeout(reading);
+  showRead();
+});

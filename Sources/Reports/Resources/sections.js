@@ -7,7 +7,7 @@ function summary(counts, batch, statistics, causes, isSample) {
   const outcomes = [["good", counts.succeeded, "succeeded"], ["bad", counts.failed, "failed"],
     ["quiet", counts.cancelled, "cancelled"], ["none", counts.open, "open"]];
   const word = batch ? stateText(batch).replace(/^./, (letter) => letter.toUpperCase()) + ": " : "";
-  const saved = savings(statistics.variants);
+  const saved = savings(statistics.variants), missed = isSample ? [] : statistics.variants.filter((row) => row.overBudget > 0);
   return [
     make("p", { class: "sentence" }, `${word}${number(counts.succeeded)} of ${plural(counts.total, "image")}. `,
       saved && !isSample ? saved.text + ` (${bytesOf(saved.bytes, saved.originals)}).` : saved ? saved.text + "." : null),
@@ -15,7 +15,8 @@ function summary(counts, batch, statistics, causes, isSample) {
     make("p", { class: "keys" }, outcomes.filter(([kind, count]) => count > 0 || kind === "good").map(([kind, count, name]) =>
       make("span", { class: "legend" }, make("i", { class: "key-" + kind, "aria-hidden": "true" }),
         make("span", {}, make("b", {}, number(count)), " " + name)))),
-    causes.length === 0 ? null : make("ul", { class: "reasons" },
+    causes.length + missed.length === 0 ? null : make("ul", { class: "reasons" },
+      missed.map((row) => make("li", {}, make("b", {}, number(row.overBudget)), ` ${row.name} over the budget of ${bytes(row.budget)}`)),
       causes.slice(0, 3).map((cause) => make("li", {}, make("b", {}, number(cause.items)), " " + cause.meaning)),
       causes.length > 3 ? make("li", { class: "quiet" }, `and ${plural(causes.length - 3, "more cause")}`) : null),
     tiles([
@@ -87,7 +88,6 @@ const jobTime = ({ wait, fetch, transcode, store }) => wait + fetch + transcode 
 function timeSection({ startedAt, timeline, slotMilliseconds, stages, slowest }) {
   if (timeline.length === 0) return null;
   const bySlot = new Map(timeline.map((row) => [row.slot, row]));
-  const names = ["wait", "fetch", "transcode", "store"];
   // At least eight, so that a column of a short run is not as wide as the chart.
   const slots = Array.from({ length: Math.max(7, ...timeline.map((row) => row.slot)) + 1 }, (_, slot) =>
     bySlot.get(slot) ?? { slot, succeeded: 0, skipped: 0, wait: 0, fetch: 0, transcode: 0, store: 0 });
@@ -101,8 +101,8 @@ function timeSection({ startedAt, timeline, slotMilliseconds, stages, slowest })
         text: `${after(row)}${number(row.succeeded)} succeeded, ${number(row.skipped)} failed or cancelled` })), times,
       [["good", "succeeded"], ["bad", "failed or cancelled"]], `Items that ended in each ${length}`),
       known.length === 0 ? null : columns("stripes-stages", "Mean time of a job", slots.map((row) => ({
-        values: names.map((name) => row[name]), text: after(row) + names.map((name) => `${name} ${took(row[name])}`).join(", ") })), times,
-      ["quiet", "accent", "warn", "good"].map((kind, place) => [kind, names[place]]),
+        values: jobStages.map(([, name]) => row[name]),
+        text: after(row) + jobStages.map(([, name]) => `${name} ${took(row[name])}`).join(", ") })), times, jobStages,
       "Mean times of the stages of the jobs that ended then", (value) => value === 0 ? "0" : took(value))),
     known.length === 0 ? null : table("Stages of a job", [
       ["Stage", (row) => row.title, "medium"],
@@ -112,6 +112,7 @@ function timeSection({ startedAt, timeline, slotMilliseconds, stages, slowest })
     slowest.length > 0 ? disclosure(`Slowest jobs: the slowest took ${took(Math.max(...slowest.map(jobTime)))}`,
       table("Slowest jobs", [
         ["URL", (row) => breakable(row.url), "long"], ["Time", (row) => took(jobTime(row)), "number"],
+        ["", (row) => waterfall(row, Math.max(...slowest.map(jobTime)))],
         ["Wait", (row) => took(row.wait), "number"], ["Fetch", (row) => took(row.fetch), "number"],
         ["Transcode", (row) => took(row.transcode), "number"], ["Store", (row) => took(row.store), "number"],
       ], slowest, "")) : null,
@@ -120,22 +121,29 @@ function timeSection({ startedAt, timeline, slotMilliseconds, stages, slowest })
 
 function originsSection({ origins, originCount }) {
   if (origins.length < 2 && !origins.some((row) => row.failed > 0)) return null;
-  const most = Math.max(...origins.map((row) => row.items));
+  const most = Math.max(...origins.map((row) => row.items)), longest = Math.max(...origins.map(jobTime));
   return [
     table("Origins", [
       ["Origin", (row) => row.origin, "long"], ["Items", (row) => number(row.items), "number"],
       ["", (row) => share(row.items, most, row.failed === row.items ? "bad" : "accent")],
       ["Failed", (row) => failed(row.failed, { origin: row.origin }), "number"], ["Received", (row) => bytes(row.bytesIn), "number"],
       ["Median download", (row) => took(row.fetchMs), "number"],
+      ["Mean time of a job", (row) => jobTime(row) > 0 ? [took(jobTime(row)), waterfall(row, longest)] : "–"],
     ], [...origins].sort((a, b) => b.items - a.items), ""),
     originCount > origins.length
       ? make("p", { class: "quiet" }, `These are the ${origins.length} with the most failures of ${number(originCount)}.`) : null,
   ];
 }
 
-function sizesSection({ variants, largest }) {
-  if (variants.length === 0 && largest.length === 0) return null;
+/** How many files keep the budget of their variant, red where one does not. */
+const budget = (row) => row.overBudget > 0
+  ? make("b", { class: "bad" }, `${number(row.overBudget)} over ${bytes(row.budget)}`)
+  : make("span", { class: "good" }, "all within " + bytes(row.budget));
+
+function sizesSection({ variants, formats, largest }) {
+  if (formats.length === 0 && largest.length === 0) return null;
   const top = Math.max(1, ...variants.map((row) => Math.max(row.bytes, row.originals)));
+  const most = Math.max(1, ...formats.map((row) => Math.max(row.originalBytes, row.variantBytes)));
   return [
     variants.length > 0 ? table("Variants", [
       ["Variant", (row) => row.name, "medium"], ["Files", (row) => number(row.files), "number"], ["Made", (row) => number(row.made), "number"],
@@ -143,7 +151,14 @@ function sizesSection({ variants, largest }) {
       ["Variants", (row) => bytes(row.bytes), "number"], ["", (row) => share(row.bytes, top)],
       ["Saved", (row) => row.originals === 0 ? "–" : make("b", { class: row.bytes > row.originals ? "bad" : "good" },
         `${row.bytes > row.originals ? "−" : ""}${bytes(Math.abs(row.originals - row.bytes))} (${smaller(row.bytes, row.originals)})`), "number"],
+      ...variants.some((row) => row.budget) ? [["Budget", (row) => row.budget ? budget(row) : "–", "number"]] : [],
     ], variants, "") : null,
+    formats.length > 0 ? table("Formats", [
+      ["Format", (row) => row.name, "medium"], ["Originals", (row) => number(row.originals), "number"],
+      ["Bytes of originals", (row) => row.originals > 0 ? bytes(row.originalBytes) : "–", "number"], ["", (row) => share(row.originalBytes, most, "quiet")],
+      ["Variants", (row) => number(row.variants), "number"],
+      ["Bytes of variants", (row) => row.variants > 0 ? bytes(row.variantBytes) : "–", "number"], ["", (row) => share(row.variantBytes, most)],
+    ], formats.map((row) => ({ ...row, name: row.format })), "") : null,
     largest.length > 0 ? disclosure(
       `Largest downloads: the largest has ${bytes(Math.max(...largest.map((row) => row.bytes)))}`,
       table("Largest downloads", [

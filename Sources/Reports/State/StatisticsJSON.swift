@@ -2,8 +2,10 @@ package import JobQueue
 package import Terminal
 
 extension BatchStatistics {
-    /// The statistics of a report, and of a batch's page, where they come from a sample.
-    package var json: JSONObject {
+    /// The statistics of a report and of the page of a batch, for which they come from a sample.
+    ///
+    /// - Parameter batch: the name in advice; nil for several batches.
+    package func json(of batch: String?) -> JSONObject {
         [
             "records": records, "startedAt": startedAt, "slotMilliseconds": slotMilliseconds,
             "timeline": timeline.map { slot in
@@ -17,11 +19,18 @@ extension BatchStatistics {
             "origins": origins.map {
                 [
                     "origin": $0.origin, "items": $0.items, "failed": $0.failed, "bytesIn": $0.bytesIn,
-                    "fetchMs": $0.fetchMs,
+                    "fetchMs": $0.fetchMs, "wait": $0.wait, "fetch": $0.fetch, "transcode": $0.transcode,
+                    "store": $0.store,
                 ] as JSONObject
             },
             "slowest": slowest.map(\.json), "largest": largest.map(\.json), "variants": variants.map(\.json),
-            "causes": causes.map(\.json), "retries": retries.map(\.retryJSON), "blockCount": blockCount,
+            "formats": formats.map {
+                [
+                    "format": $0.format, "originals": $0.originals, "originalBytes": $0.originalBytes,
+                    "variants": $0.variants, "variantBytes": $0.variantBytes,
+                ] as JSONObject
+            },
+            "causes": causes.map { $0.json(of: batch) }, "retries": retries.map(\.retryJSON), "blockCount": blockCount,
             "blocks": blocks.map(\.json),
             "options": options.map { ["options": $0.names, "items": $0.items] as JSONObject },
             "workers": workers.map {
@@ -74,16 +83,19 @@ extension BatchStatistics.LargeOriginal {
 
 extension BatchStatistics.VariantSize {
     package var json: JSONObject {
-        ["name": name, "files": files, "made": made, "bytes": bytes, "originals": originals]
+        [
+            "name": name, "files": files, "made": made, "bytes": bytes, "originals": originals, "budget": budget,
+            "overBudget": overBudget,
+        ]
     }
 }
 
 extension BatchStatistics.FailureCause {
-    package var json: JSONObject {
+    fileprivate func json(of batch: String?) -> JSONObject {
         let advice = FailureAdvice(domain: domain, code: code, status: status)
         return [
             "domain": domain, "code": code, "status": status, "items": items, "origins": origins,
-            "meaning": advice.meaning, "action": advice.action,
+            "meaning": advice.meaning, "action": advice.action(for: batch),
             "message": FailureLine.message(message, of: examples.first ?? ""),
             "examples": examples.map(ShownURL.masked),
             "byOrigin": byOrigin.map { ["origin": $0.origin, "items": $0.items] as JSONObject },
