@@ -38,7 +38,8 @@ enum ObjectStoreOptions {
             Option("s3-part-threshold", .value("SIZE"), "larger files are uploaded in parts, default 16MiB"),
             Option(
                 "s3-cache-control", .value("TEXT"),
-                "Cache-Control of stored objects, 'none' for none, default 'public, max-age=86400'"),
+                "Cache-Control of stored objects, 'none' for none, default '\(S3Store.Options().cacheControl ?? "none")'"
+            ),
             authorities,
         ]
 

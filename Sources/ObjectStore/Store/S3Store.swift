@@ -15,7 +15,7 @@ private import ImageModel
 package final class S3Store: ImageStore {
     package struct Options: Sendable {
         /// `Cache-Control` of stored objects, `public, max-age=86400`; nil for none.
-        package var cacheControl: String? = "package, max-age=86400"
+        package var cacheControl: String? = "public, max-age=86400"
         /// Larger files are uploaded in parts, `16 MiB`.
         package var partThreshold = 16 << 20
         /// Bytes per part, at least 5 MiB, `8 MiB`.
