@@ -2,7 +2,7 @@ import Foundation
 
 extension PrefetchedImages {
     /// Copies the images of a bundle in the naming of Kingfisher or Nuke into the app's caches, where the library finds
-    /// them. Files that exist stay.
+    /// them. Files that exist stay. The directory is excluded from backups.
     ///
     /// Call it before the first use of `ImageCache.default`, which lists its directory once, or of the data cache.
     /// Kingfisher takes the modification date for the date of expiry, and a copy may have lost it, so it is set.
@@ -21,6 +21,12 @@ extension PrefetchedImages {
             ?? manager.url(for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
         let target = root.appendingPathComponent(imageDirectory.lastPathComponent, isDirectory: true)
         try manager.createDirectory(at: target, withIntermediateDirectories: true)
+        #if canImport(Darwin)
+            // As SDWebImage's `shouldDisableiCloud`.
+            var directory = target, values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try directory.setResourceValues(values)
+        #endif
         var copied = 0
         for image in all {
             let file = target.appendingPathComponent(image.file)
