@@ -19,6 +19,9 @@ public struct TranscodeRequest: Sendable {
     public var wantsDigest = true
     /// The coder to use, whatever the image's signature: SDWebImage's context `imageCoder`. Nil by default.
     public var coder: String?
+    /// Whether the source is the first part of a file: the part that is there is drawn, where the original would be copied
+    /// too, and no coder's program runs. `false` by default.
+    package var isPartial = false
     /// Names of the open watermarks; set by the pool.
     var watermarks: [String] = []
     /// Whether outputs get raw pixels instead of an image file: red, green, blue, straight alpha, row by row from the

@@ -17,6 +17,8 @@ package struct ImageWork {
     private(set) var started = Duration.zero
     /// Variants of the current request that a library failed to draw.
     private(set) var failedDrawings: Set<Int> = []
+    /// Memory for the current image that needs no further grant, in bytes.
+    private var reserved = ChildRequest.unreservedBytes
     /// The last request's variants, parsed.
     private var last: (text: String, variants: [Variant]) = ("[]", [])
 
@@ -42,13 +44,13 @@ package struct ImageWork {
         telling pool: borrowing some PoolEnd & ~Copyable
     ) throws(TranscodeError) {
         started = ProcessorClock.now
-        failedDrawings = []
+        (failedDrawings, reserved) = ([], ChildRequest.unreservedBytes)
         let variants = try parsed(request.variants)
         let count = request.operation == .transcode ? variants.count + 1 + request.watermarks.count : 1
         guard let source = descriptors.first, descriptors.count == count else {
             throw TranscodeError(.died, "there are not as many descriptors as variants")
         }
-        let image = try Self.opened(source, request.coder, limits), header = image.header
+        let image = try opened(source, request, limits, pool), header = image.header
         reply.header = header
         guard request.operation != .probe else { return }
         reply.writable = writable.formats(
@@ -71,12 +73,19 @@ package struct ImageWork {
             telling: pool)
     }
 
-    /// - Parameter coder: the coder that made the picture; nil for an original.
-    private static func opened(
-        _ descriptor: Int32, _ coder: String?, _ limits: TranscodeLimits
+    private mutating func opened(
+        _ descriptor: Int32, _ request: ChildRequest, _ limits: TranscodeLimits,
+        _ pool: borrowing some PoolEnd & ~Copyable
     ) throws(TranscodeError) -> SourceImage {
         let file = try SourceFile(descriptor: descriptor)
-        guard let coder else { return try SourceImage(file, limits) }
+        if request.isPartial {
+            let whole = try PartialFile.completed(file.bytes, limits) { (bytes) throws(TranscodeError) in
+                try reserve(bytes, for: request, pool)
+            }
+            guard let whole else { throw TranscodeError(.undecodable, "there is nothing to draw yet") }
+            return try SourceImage(try SourceFile(copying: whole), limits)
+        }
+        guard let coder = request.coder else { return try SourceImage(file, limits) }
         var limits = limits
         limits.formats = [.png]
         guard let pam = try PAMImage(file.bytes, limits) else { return try SourceImage(file, limits, coder: coder) }
@@ -85,6 +94,18 @@ package struct ImageWork {
             throw error.as(.undecodable, "the PAM cannot be read")
         }
         return try SourceImage(try SourceFile(copying: png.bytes), limits, coder: coder)
+    }
+
+    /// Waits for a grant of memory. There is one for each image.
+    private mutating func reserve(
+        _ bytes: Int, for request: ChildRequest, _ pool: borrowing some PoolEnd & ~Copyable
+    ) throws(TranscodeError) {
+        guard bytes > reserved else { return }
+        guard reserved == ChildRequest.unreservedBytes else {
+            throw TranscodeError(.memory, "the partial image needs more memory than was granted")
+        }
+        try pool.reserve(bytes, for: request)
+        reserved = bytes
     }
 
     private mutating func parsed(_ text: String) throws(TranscodeError) -> [Variant] {
@@ -116,14 +137,17 @@ package struct ImageWork {
         var limits = limits
         // Only the libvips path has RGB pixels.
         if request.wantsRawRGBA { limits.allowsPlanes = false }
-        let chosen = wanted.map { $0.variant.drawn(of: header, request.options) }
+        let chosen = wanted.map {
+            $0.variant.drawn(of: header, request.options)
+                ?? (request.isPartial ? $0.variant.thumbnailOfEveryFrame : nil)
+        }
         let drawn = wanted.indices.filter { chosen[$0] != nil }
         let plan = DecodePlan(
             header, variants: chosen.compactMap(\.self), scale: request.scale, limits: limits,
             writable: reply.writable)
         try limits.checkMemory(plan.memoryBytes)
         try limits.checkTime(plan.decodingTime, "decoding")
-        if plan.memoryBytes > ChildRequest.unreservedBytes { try pool.reserve(plan.memoryBytes, for: request) }
+        try reserve(plan.memoryBytes, for: request, pool)
         // Decode even if nothing is drawn: an undecodable file must not be stored as an image.
         let image = try decode(&source, plan, watermarks, &reply)
         try pool.tell(.decoded(header), of: request)

@@ -24,12 +24,12 @@ struct SourceFile: ~Copyable {
     /// A copy of at least one byte.
     ///
     /// - Throws: `TranscodeError` 205 if out of memory.
-    init(copying bytes: UnsafeRawBufferPointer) throws(TranscodeError) {
+    init(copying bytes: some Collection<UInt8>) throws(TranscodeError) {
         let length = bytes.count
         guard let start = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             start != MAP_FAILED
         else { throw TranscodeError(.memory, "there is no memory for a file of \(length) bytes") }
-        UnsafeMutableRawBufferPointer(start: start, count: length).copyMemory(from: bytes)
+        UnsafeMutableRawBufferPointer(start: start, count: length).copyBytes(from: bytes)
         self.bytes = UnsafeRawBufferPointer(start: start, count: length)
     }
 

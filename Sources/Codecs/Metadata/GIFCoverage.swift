@@ -45,7 +45,7 @@ struct GIFCoverage: Sendable {
     }
 
     /// Bytes of the colour table announced by the flags at an offset.
-    private static func tableLength(_ bytes: UnsafeRawBufferPointer, _ flags: Int) -> Int {
+    static func tableLength(_ bytes: UnsafeRawBufferPointer, _ flags: Int) -> Int {
         guard let flags = bytes.bigEndian(at: flags, length: 1), flags & 0x80 != 0 else { return 0 }
         return 3 << ((flags & 7) + 1)
     }

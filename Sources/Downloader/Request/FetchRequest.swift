@@ -47,6 +47,8 @@ public struct FetchRequest: Sendable {
     package var isServiceCall = false
     /// A part of an open file as the request body, instead of `body`; nil by default.
     package var upload: UploadedPart?
+    /// Minimum bytes of the body that are written at once, except for the last piece; 64 KiB by default.
+    package var pieceBytes = 64 << 10
     /// Limits that replace the downloader's.
     package var limits: FetchLimits?
     /// An address policy that replaces the downloader's.

@@ -6,8 +6,6 @@ private import ImageModel
 /// renamed, changed or removed independently, and a failure such as a full disk affects one request. Confined to the
 /// network thread; `BodyWriter` writes the file.
 final class BodySink {
-    /// Minimum bytes passed to the writer, except for the last piece.
-    static let pieceBytes = 64 << 10
     private static let recognisedBytes = 4096
 
     private let writer: BodyWriter
@@ -56,11 +54,11 @@ final class BodySink {
     func write(_ piece: UnsafeRawBufferPointer, expected: Int64?, at now: ContinuousClock.Instant) {
         guard failure == nil, inspect(piece) else { return }
         if buffer.isEmpty {
-            buffer.reserveCapacity(min(Int(clamping: expected ?? .max), Self.pieceBytes) + piece.count)
+            buffer.reserveCapacity(min(Int(clamping: expected ?? .max), request.pieceBytes) + piece.count)
         }
         buffer.append(contentsOf: piece)
         received += Int64(piece.count)
-        if buffer.count >= Self.pieceBytes { flush() }
+        if buffer.count >= request.pieceBytes { flush() }
         if let progress = request.progress, let step = throttle.piece(received: received, expected: expected, at: now) {
             progress(step)
         }

@@ -55,6 +55,8 @@ extension ImageManager {
         public var optionsProcessor: (@Sendable (LoadRequest) -> LoadRequest?)?
         /// Whether an uncached URL may be downloaded. A refused load is no error; its report is empty.
         public var shouldDownload: @Sendable (_ url: String) -> Bool = { _ in true }
+        /// The shortest time between two partial images of a load.
+        package var partialInterval: Duration = .milliseconds(150)
         /// Whether a failed URL goes on the blocklist; nil applies the source's rule. Not called for cancelled loads
         /// and faults of this machine.
         public var shouldBlock: (@Sendable (_ url: String, _ failure: FailureReason) -> Bool)?

@@ -188,11 +188,21 @@ public struct ImageManager: Loader {
             waits.withLock { if wait == .lookup { $0.lookup += time } else { $0.connection += time } }
         }
         if let hops { request.observesHop = { hop in hops.withLock { $0.append(hop) } } }
+        // SDWebImage refreshes without the option.
+        let partial = cached == nil ? plan.partialImages(by: transcoders, every: configuration.partialInterval) : nil
+        if partial != nil { request.pieceBytes = PartialImages.pieceBytes }
         let file = try storing(try plan.originalCache.begin())
-        // Keep the source's work off the disk threads.
-        let response = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            [request] () async throws(LoadError) in
-            try await source.load(request, options: plan.request.options, into: file.descriptor)
+        let load = { [request] () async throws(LoadError) in
+            // Keep the source's work off the disk threads.
+            try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(LoadError) in
+                try await source.load(request, options: plan.request.options, into: file.descriptor)
+            }
+        }
+        let response: FetchResponse
+        if let partial {
+            response = try await partial.during(file.descriptor, load)
+        } else {
+            response = try await load()
         }
         if response.isNotModified { return .unchanged }
         report.downloads = 1

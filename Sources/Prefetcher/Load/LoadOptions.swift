@@ -16,6 +16,8 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     public static let retryFailed = LoadOptions(bit: 0)
     /// Low priority in the queue and for a connection.
     public static let lowPriority = LoadOptions(bit: 1)
+    /// Deliver partial images to `LoadRequest.partial` while an original without a cached copy is downloaded.
+    public static let progressiveLoad = LoadOptions(bit: 2)
     /// Revalidate a cached original with its server.
     public static let refreshCached = LoadOptions(bit: 3)
     /// Keep cookies and send them back during this load.
@@ -52,7 +54,7 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
         "AvoidAutoCancelImage", "WaitTransition",
     ]
 
-    /// The options that change a load.
+    /// The options that change the load of a job.
     public static let withEffect: LoadOptions = [
         .retryFailed, .lowPriority, .refreshCached, .handleCookies, .allowInvalidSSLCertificates, .highPriority,
         .transformAnimatedImage, .scaleDownLargeImages, .fromCacheOnly, .fromLoaderOnly, .decodeFirstFrameOnly,

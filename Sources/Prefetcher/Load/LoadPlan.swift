@@ -53,6 +53,7 @@ struct LoadPlan: Sendable {
             // The processor may return a new request. It cannot change the following fields.
             request = processed
             request.progress = processed.progress ?? original.progress
+            request.partial = processed.partial ?? original.partial
             request.blocklist = original.blocklist
             request.mayPublish = original.mayPublish
             request.recordsSteps = original.recordsSteps

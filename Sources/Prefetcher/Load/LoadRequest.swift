@@ -14,6 +14,10 @@ public struct LoadRequest: Sendable {
     public var context: LoadContext
     /// Called with the bytes received, and the bytes expected if known; must not block.
     public var progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?
+    /// Called with pictures of the part of the original that has arrived, in order and before the load returns, if the
+    /// options contain `progressiveLoad`. They show the context's image, else the first variant, else the original. Nil
+    /// by default.
+    public var partial: (@Sendable (PartialImage) -> Void)?
     /// Replaces the manager's blocklist. Workers pass the database's.
     package var blocklist: (any Blocklist)?
     /// Whether the report includes the steps; `false` by default.

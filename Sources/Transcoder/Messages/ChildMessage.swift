@@ -4,7 +4,7 @@ package import ImageModel
 /// The first message to a child: the settings shared by all its requests.
 package struct ChildSetup: SocketMessage {
     /// The messages' version. Both programs are from one build, unless a configuration names another program.
-    package static let version = 12
+    package static let version = 13
 
     /// The part that every version of the message has.
     package struct Version: SocketMessage {
@@ -46,6 +46,7 @@ package struct ChildRequest: SocketMessage {
     package var options: TranscodeRequest.Options = []
     package var wantsDigest = false
     package var wantsRawRGBA = false
+    package var isPartial = false
     /// Names of the watermarks, whose descriptors follow the outputs'.
     package var watermarks: [String] = []
     /// The coder that made the source's picture; nil for an original.
@@ -64,6 +65,7 @@ extension ChildRequest {
         options = request.options
         wantsDigest = request.wantsDigest
         wantsRawRGBA = request.wantsRawRGBA
+        isPartial = request.isPartial
         watermarks = request.watermarks
         scaleDownBytes = request.scaleDownBytes
     }

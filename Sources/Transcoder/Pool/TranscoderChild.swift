@@ -146,7 +146,9 @@ actor TranscoderChild {
         of original: Int32?, _ request: TranscodeRequest?
     ) async throws(TranscodeError) -> CoderPicture? {
         let limits = configuration.limits
-        guard let original, let coder = try limits.coder(named: request?.coder, ofFile: original) else { return nil }
+        guard let original, request?.isPartial != true,
+            let coder = try limits.coder(named: request?.coder, ofFile: original)
+        else { return nil }
         let permits = min(MemoryUnit.count(limits.memoryBytes + CoderLaunch.programBytes), memory.permits)
         guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
         defer { memory.release(permits) }
