@@ -43,23 +43,37 @@ struct Attempt: Sendable {
         }
     }
 
+    /// The request for the cache alone; nil when the URL is blocked, or there is none.
+    func cacheRequest() async -> LoadRequest? {
+        guard !job.isBlocked, case .success(let pipeline)? = try? await pipelines.pipeline(job.pipeline)
+        else { return nil }
+        return try? request(pipeline)
+    }
+
+    /// The result of a load that ended with a report.
+    func result(of report: LoadReport, waited: Duration) -> AttemptResult {
+        if let fault = report.failure, fault.isLocalFault { return .returned(job, because: fault) }
+        var result = AttemptResult(
+            job, report.failure.map { .failed($0) } ?? .succeeded, report, claimedAt: claimedAt, waited: waited)
+        result.outcome.unblocks = passesBlock && report.failure == nil
+        return result
+    }
+
+    private func request(_ pipeline: Pipeline) throws(LoadError) -> LoadRequest {
+        var options = LoadOptions(rawValue: job.options)
+        // RetryFailed passes every block except an operator's: report only that one.
+        if isBlocked { options.remove(.retryFailed) }
+        var request = LoadRequest(url: job.url, variants: pipeline.variants, options: options, context: try context())
+        request.keyRule = pipeline.cacheKey
+        request.blocklist = ClaimedBlocklist(isBlocked: isBlocked)
+        request.recordsSteps = recordsSteps
+        request.mayPublish = { [lease] in lease.holds }
+        return request
+    }
+
     private func load(_ pipeline: Pipeline, _ waited: Duration) async -> AttemptResult? {
         do throws(LoadError) {
-            var options = LoadOptions(rawValue: job.options)
-            // RetryFailed passes every block except an operator's: report only that one.
-            if isBlocked { options.remove(.retryFailed) }
-            var request = LoadRequest(
-                url: job.url, variants: pipeline.variants, options: options, context: try context())
-            request.keyRule = pipeline.cacheKey
-            request.blocklist = ClaimedBlocklist(isBlocked: isBlocked)
-            request.recordsSteps = recordsSteps
-            request.mayPublish = { [lease] in lease.holds }
-            let report = try await loader.load(request)
-            if let fault = report.failure, fault.isLocalFault { return .returned(job, because: fault) }
-            var result = AttemptResult(
-                job, report.failure.map { .failed($0) } ?? .succeeded, report, claimedAt: claimedAt, waited: waited)
-            result.outcome.unblocks = passesBlock && report.failure == nil
-            return result
+            return result(of: try await loader.load(try request(pipeline)), waited: waited)
         } catch {
             if error.isCancellation { return nil }
             if error.isLocalFault { return .returned(job, because: error.failure) }

@@ -2,6 +2,7 @@ internal import Concurrency
 internal import Downloader
 internal import ImageModel
 internal import JobQueue
+internal import Prefetcher
 
 /// One registration of a worker, until it ends or loses its lease. Performs the actions of `WorkerState`.
 struct WorkerRegistration: Sendable {
@@ -169,14 +170,55 @@ struct WorkerRegistration: Sendable {
         guard !jobs.isEmpty else { return }
         worker.observe(.claimed(count: jobs.count))
         let now = ContinuousClock.now
-        for job in DispatchOrder(jobs).jobs { attempts.addTask { await perform(job, claimedAt: now) } }
+        let attempted = DispatchOrder(jobs).jobs.map { attempt($0, claimedAt: now) }
+        if let cache = worker.loader as? any CacheLoader, state.withLock({ $0.expectsCached }) {
+            // In portions: the database records the first ones while files are opened for the others.
+            for start in stride(from: 0, to: attempted.count, by: Self.cachedPortion) {
+                let portion = Array(attempted[start..<min(start + Self.cachedPortion, attempted.count)])
+                attempts.addTask { await performCached(portion, cache) }
+            }
+        } else {
+            for attempt in attempted { attempts.addTask { await perform(attempt) } }
+        }
     }
 
-    /// Runs one attempt and hands its result to the completer. The commit frees the slot.
-    private func perform(_ job: Job, claimedAt: ContinuousClock.Instant) async {
-        let attempt = Attempt(
+    private func attempt(_ job: Job, claimedAt: ContinuousClock.Instant) -> Attempt {
+        Attempt(
             job: job, loader: worker.loader, pipelines: pipelines, lease: lease, claimedAt: claimedAt,
             limits: configuration.limits, recordsSteps: configuration.recordsTraces)
+    }
+
+    private static let cachedPortion = 32
+
+    /// Adds the results of jobs that the cache answers, all together, and runs each other one.
+    private func performCached(_ attempted: [Attempt], _ cache: any CacheLoader) async {
+        var requests: [LoadRequest] = []
+        var candidates: [Attempt] = []
+        var others: [Attempt] = []
+        for attempt in attempted {
+            guard let request = await attempt.cacheRequest() else {
+                others.append(attempt)
+                continue
+            }
+            requests.append(request)
+            candidates.append(attempt)
+        }
+        let start = ContinuousClock.now
+        for (attempt, report) in zip(candidates, await cache.cached(requests)) {
+            if let report {
+                completer.add(attempt.result(of: report, waited: start - attempt.claimedAt))
+            } else {
+                others.append(attempt)
+            }
+        }
+        await withDiscardingTaskGroup { [others] group in
+            for attempt in others { group.addTask { await perform(attempt) } }
+        }
+    }
+
+    /// Runs one attempt and adds its result to the completer. The slot is free after the commit.
+    private func perform(_ attempt: Attempt) async {
+        let job = attempt.job
         let (result, wasCancelled) = await running.run(job.held) { await attempt.run() }
         switch result {
         case _ where wasCancelled: completer.add(.cancelled(job))

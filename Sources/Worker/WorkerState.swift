@@ -142,6 +142,8 @@ struct WorkerState: Sendable {
     /// Held results occupy no slot; otherwise a worker with one slot could never collect enough of them.
     private var free: Int { slots - running - gathered.count - completing }
     private var slots: Int { configuration.slots * width.factor }
+    /// Whether the cache answered the last jobs, and probably answers the next ones.
+    var expectsCached: Bool { width.factor > 1 }
 
     // MARK: - The claim loop
 

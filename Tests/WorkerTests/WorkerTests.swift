@@ -29,6 +29,26 @@ struct WorkerTests {
         func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport { try await body(request.url) }
     }
 
+    /// Has every image but those below `/new/`, and counts the loads.
+    private struct CachingLoader: CacheLoader {
+        let loads = Locked<[String: Int]>([:])
+
+        private static var hit: LoadReport {
+            var report = LoadReport()
+            report.stored = [StoredFile(key: "k", bytes: 1, origin: .cached)]
+            return report
+        }
+
+        func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
+            loads.withLock { $0[request.url, default: 0] += 1 }
+            return Self.hit
+        }
+
+        func cached(_ requests: [LoadRequest]) async -> [LoadReport?] {
+            requests.map { $0.url.contains("/new/") ? nil : Self.hit }
+        }
+    }
+
     private func enqueue(_ count: Int, _ path: String) async throws {
         let urls = (0..<count).map { "https://host.example/\(path)/\($0).jpg" }
         _ = try await queue.producer.enqueue(EnqueueRequest(urls: urls, batch: path))
@@ -74,6 +94,29 @@ struct WorkerTests {
         #expect(try await queue.reports.progress(of: .name("good")).succeeded == 700)
         #expect(try await queue.reports.progress(of: .name("bad")).failed == 300)
         #expect(try await queue.reports.check().isEmpty)
+    }
+
+    @Test func `after a round of cached jobs the cache answers the next ones together, and each other one is loaded`()
+        async throws
+    {
+        try await enqueue(100, "old")
+        try await enqueue(20, "new")
+        var configuration = PrefetchWorker.Configuration(
+            WorkerDescription(name: "test", host: "test", processID: 1, version: "test", slots: 4))
+        configuration.end = .drained
+        let loader = CachingLoader()
+        let reported = Locked<[String: Int]>([:])
+        let worker = PrefetchWorker(queue: queue, loader: loader, configuration: configuration) { event in
+            guard case .completed(let report) = event else { return }
+            reported.withLock { $0[report.job.url, default: 0] += 1 }
+        }
+        let summary = try await worker.run(until: ShutdownRequest())
+        #expect(summary.succeeded == 120)
+        #expect(reported.withLock { $0.count } == 120)
+        #expect(reported.withLock { $0.values.allSatisfy { $0 == 1 } })
+        let loads = loader.loads.withLock { $0 }
+        #expect(loads.keys.count { $0.contains("/new/") } == 20)
+        #expect((1..<100).contains(loads.keys.count { $0.contains("/old/") }))
     }
 
     @Test func `a worker of one batch runs its own and its joined jobs only, and ends with the batch`()

@@ -22,8 +22,8 @@ public struct SDWebImageNaming: CacheNaming {
     /// Omits an extension longer than 222 UTF-16 units, and, unlike SDWebImage, one that would exceed Linux's 255 bytes
     /// per name.
     public func fileNames(of key: CacheKey) -> [String] {
-        let digest = GLibText.md5(of: key.text.utf8.prefix { $0 != 0 })
         let bytes = Array(key.text.utf8)
+        let digest = GLibText.md5(of: bytes.prefix { $0 != 0 })
         let found = KeyURL(bytes, rules: urlRules)?.pathExtension ?? PathString.pathExtension(of: bytes)
         let pathExtension = String(
             decoding: found.filter { $0 != 0 && $0 != UInt8(ascii: ":") }, as: UTF8.self)

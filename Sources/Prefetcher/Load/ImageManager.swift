@@ -79,6 +79,29 @@ public struct ImageManager: Loader {
         }
     }
 
+    /// Reports the loads whose original and variants are all on the disk, in one call of a disk thread: a task for each
+    /// of them would take longer than its files. Nil for every other load.
+    ///
+    /// - Parameter requests: of URLs that are not blocked.
+    package func cached(_ requests: [LoadRequest]) async -> [LoadReport?] {
+        guard remote == nil else { return requests.map { _ in nil } }
+        return await disk.run { requests.map { cached($0) } }
+    }
+
+    /// An error is left to the load.
+    private func cached(_ request: LoadRequest) -> LoadReport? {
+        guard !request.options.contains(.refreshCached), !request.recordsSteps,
+            let plan = try? LoadPlan(request, configuration, cache, plans), plan.originalKey != nil,
+            let found = try? CachedImages.lookUp(plan, formats.gate(hasCoder: plan.coder != nil)),
+            found.original?.file != nil, found.missing(plan).isEmpty, let stored = try? CacheCommit(plan, found).run()
+        else { return nil }
+        // SDWebImage calls its delegate on every load, also when everything is cached.
+        _ = configuration.shouldDownload(plan.request.url)
+        var report = LoadReport()
+        report.stored = stored
+        return report
+    }
+
     @concurrent
     private func run(_ plan: LoadPlan) async -> Result<LoadReport, LoadError> {
         var report = LoadReport()
@@ -335,3 +358,5 @@ public struct ImageManager: Loader {
             ?? FailureClassification.of(error.failure).blocks
     }
 }
+
+extension ImageManager: CacheLoader {}

@@ -44,3 +44,11 @@ public protocol Loader: Sendable {
     /// - Throws: `LoadError` if the original cannot be loaded or nothing may be stored.
     func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport
 }
+
+/// A loader that reports many cached images at once.
+package protocol CacheLoader: Loader {
+    /// The reports of the loads for which the cache has everything, in the requests' order; nil for each other one.
+    ///
+    /// - Parameter requests: of URLs that are not blocked.
+    func cached(_ requests: [LoadRequest]) async -> [LoadReport?]
+}
