@@ -45,7 +45,14 @@ package struct SHA256Digest: Sendable {
 
     /// Two lower-case digits per byte.
     package static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { $0.hexadecimal(digits: 2) }.joined()
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -53,10 +53,13 @@ extension TemporaryFile {
 
 /// The attribute `user.NAME`; nil with errno. The kernel clears the whole buffer, so the first try is small.
 private func readAttribute(_ name: String, of descriptor: Int32) -> [UInt8]? {
-    for room in [256, 64 << 10] {  // XATTR_SIZE_MAX
-        var data = [UInt8](repeating: 0, count: room)
-        let length = larder_get_attribute(descriptor, "user." + name, &data, room)
-        if length >= 0 { return Array(data.prefix(length)) }
+    for room in [512, 64 << 10] {  // XATTR_SIZE_MAX
+        var length = 0
+        let data = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+            length = larder_get_attribute(descriptor, "user." + name, buffer.baseAddress, room)
+            count = max(0, length)
+        }
+        if length >= 0 { return data }
         if errno != ERANGE { break }
     }
     return nil

@@ -162,7 +162,7 @@ struct CacheCommit: Sendable {
             }
         }
         file.sha256 = file.sha256 ?? SHA256Digest.hex(ofFile: content.descriptor)
-        StoredFacts(of: file).save(to: content, bytes: file.bytes ?? 0)
+        StoredFacts(of: file).save(to: content, length: file.bytes ?? 0)
         try publish(content, as: key, in: cache, types)
         if !types.contains(.disk) { file.path = nil }
         if types.contains(.memory), let memory = plan.memory {
