@@ -1,4 +1,5 @@
 private import Concurrency
+private import ImageModel
 
 /// Migrates a database to this program's schema.
 package struct Migrator: Sendable {
@@ -94,7 +95,7 @@ package struct Migrator: Sendable {
     package func migrate(
         waits: @Sendable (QueueError) -> Void = { _ in }
     ) async throws(QueueError) -> [Step] {
-        _ = try await knownSteps()
+        if try await knownSteps().allSatisfy({ $0.appliedAt != nil }) { return [] }
         try await createTable()
         var applied: [Step] = []
         while true {
@@ -216,10 +217,15 @@ package struct Migrator: Sendable {
                 rows = try session.query(
                     """
                     SELECT m.number, m.name, to_char(m.applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-                           m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
-                    FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
+                           encode(m.checksum, 'hex') = k.checksum AND m.name = k.name
+                    FROM larder_data.migration m
+                    LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, checksum, number) USING (number)
                     ORDER BY m.number
-                    """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))
+                    """,
+                    [
+                        .texts(migrations.map(\.name)),
+                        .texts(migrations.map { SHA256Digest.hex(of: $0.sql.utf8) }),
+                    ], timeout: .seconds(60))
             } catch { throw error.namingPrivilege(first: false) }
             for row in 0..<rows.count {
                 let name = rows.text(row, 1) ?? ""

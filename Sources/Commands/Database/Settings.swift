@@ -119,9 +119,11 @@ struct Settings {
                 guard error.code == .newerSchema else { throw error }
             }
         }
+        let isReached = migrate || startsEmbedded
+        if isReached { configuration.maxWait = maxWait }
         let queue = PostgresJobQueue(configuration)
         try await DatabaseWait.untilReady(queue, wait)
-        guard maxWait > .zero else { return queue }
+        guard maxWait > .zero, !isReached else { return queue }
         await queue.close()
         configuration.maxWait = maxWait
         return PostgresJobQueue(configuration)

@@ -114,7 +114,7 @@ extension Command {
                 }
             }
             Signals.release()
-            _ = try? await queue.workers.maintain(force: true)
+            if stop.urgency != .none { _ = try? await queue.workers.maintain(force: true) }
             if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
 
             let report = try await queue.reports.summary(of: .id(batch))
