@@ -107,7 +107,8 @@ let package = Package(
         .target(
             name: "HTTPServer", dependencies: ["Terminal", "Concurrency", "CMicroHTTPD"], swiftSettings: strict),
         .target(
-            name: "Telemetry", dependencies: ["Downloader", "ImageModel", "Concurrency"], swiftSettings: strict),
+            name: "Telemetry", dependencies: ["Terminal", "Downloader", "ImageModel", "Concurrency"],
+            swiftSettings: strict),
         .target(
             name: "Reports",
             dependencies: [
@@ -125,8 +126,8 @@ let package = Package(
         .target(
             name: "Dashboard",
             dependencies: [
-                "Reports", "HTTPServer", "Terminal", "JobQueue", "Transcoder", "ObjectStore", "DiskCache",
-                "Downloader", "ImageModel", "Concurrency",
+                "Reports", "Telemetry", "HTTPServer", "Terminal", "JobQueue", "Transcoder", "ObjectStore",
+                "DiskCache", "Downloader", "ImageModel", "Concurrency",
             ],
             exclude: ["Resources"], swiftSettings: strict, plugins: ["EmbedText"]),
         .target(

@@ -3,6 +3,7 @@ import Downloader
 package import HTTPServer
 import JobQueue
 package import Reports
+package import Telemetry
 import Terminal
 import Transcoder
 
@@ -76,7 +77,7 @@ package struct Dashboard: Sendable {
                 return HTTPAnswer(body: Array("ready\n".utf8))
             case "/metrics":
                 let gauges = try await queues.reading { try await $0.reports.gauges() }
-                return HTTPAnswer(type: MetricsText.type, body: Array(metrics(gauges).utf8))
+                return metrics(gauges).answer(to: request)
             case DashboardPreview.path where request.method == "POST":
                 return HTTPAnswer.json(200, try await preview.answer(request.body))
             case DashboardEvents.path where request.method == "GET": return try events(request)
@@ -206,12 +207,12 @@ package struct Dashboard: Sendable {
         }
     }
 
-    private func metrics(_ gauges: [QueueGauge]) -> String {
-        var page = MetricsText()
+    private func metrics(_ gauges: [QueueGauge]) -> MetricsPage {
+        var page = MetricsPage()
         page.add("larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
         QueueMetrics(gauges).write(to: &page)
         ProcessMetrics().write(to: &page)
-        return page.text
+        return page
     }
 
     private static func status(of error: any Error) -> UInt32 {
@@ -227,6 +228,14 @@ package struct Dashboard: Sendable {
         case .invalidArgument: return 400
         default: return error.isTransient ? 503 : 500
         }
+    }
+}
+
+extension MetricsPage {
+    /// In the format that the request asks for.
+    package func answer(to request: HTTPRequest) -> HTTPAnswer {
+        let format = Format(accept: request.headers["accept"])
+        return HTTPAnswer(type: format.type, headers: [("Vary", "Accept")], body: Array(text(format).utf8))
     }
 }
 

@@ -10,7 +10,8 @@ package final class HTTPEndpoint: Sendable {
 
     /// Headers and arguments passed on with a request; others are dropped.
     package static let headers = [
-        "host", "origin", "authorization", "content-type", "range", "if-range", "if-none-match", "accept-encoding",
+        "accept", "accept-encoding", "authorization", "content-type", "host", "if-none-match", "if-range", "origin",
+        "range",
     ]
     package static let arguments = [
         "after", "batch", "code", "domain", "limit", "minutes", "origin", "paths", "queue", "text",

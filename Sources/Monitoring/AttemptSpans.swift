@@ -1,6 +1,5 @@
 import Concurrency
 import Downloader
-import Glibc
 import ImageModel
 import JobQueue
 import Prefetcher
@@ -150,20 +149,4 @@ extension Decision {
         case .retried, .stale, .busy: false
         }
     }
-}
-
-/// Converts this process's instants to the time of day.
-struct WallClock {
-    private let now = ContinuousClock.now
-    /// Since 1970.
-    private let today: Duration
-
-    init() {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        today = .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
-    }
-
-    /// Since 1970.
-    func time(of instant: ContinuousClock.Instant) -> Duration { today - (now - instant) }
 }

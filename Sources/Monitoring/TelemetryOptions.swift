@@ -8,7 +8,7 @@ package import Terminal
 package enum TelemetryOptions {
     package static let option = Option(
         "otlp-endpoint", .value("URL"),
-        "send traces to the OpenTelemetry collector at URL, such as http://127.0.0.1:4318; docs/running.md")
+        "send traces and metrics to the OpenTelemetry collector at URL, such as http://127.0.0.1:4318; docs/running.md")
 
     /// A worker's tracer; without an endpoint it sends nothing.
     ///
@@ -16,43 +16,43 @@ package enum TelemetryOptions {
     ///   demands.
     package static func tracer(_ arguments: Arguments) throws(CommandError) -> JobTracer {
         let variables = TelemetryVariables(arguments.environment)
-        let none = JobTracer(exporter: nil, sampler: Sampler())
-        guard let url = try endpoint(arguments, variables) else { return none }
-        if variables.exporter("PROTOCOL") == "grpc" {
-            Console.note("larder: OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not supported, so nothing is exported")
-            return none
-        }
         let resource = TelemetryResource(
             version: Larder.version, instance: "\(Machine.host):\(getpid())", host: Machine.host,
             list: variables.text("OTEL_RESOURCE_ATTRIBUTES"), service: variables.text("OTEL_SERVICE_NAME"))
-        var client = OTLPClient.Settings()
-        client.headers = variables.headers
-        client.authorities = variables.exporter("CERTIFICATE")
-        client.timeout = variables.duration(of: variables.exporter("TIMEOUT")) ?? client.timeout
+        let spans = try client(for: .traces, arguments, variables)
+        let metrics = try client(for: .metrics, arguments, variables)
+        guard spans != nil || metrics != nil else { return JobTracer(spans: nil, metrics: nil, sampler: Sampler()) }
         var settings = SpanExporter.Settings()
         settings.delay = variables.duration(of: variables.text("OTEL_BSP_SCHEDULE_DELAY")) ?? settings.delay
         settings.limits.spans = variables.count("OTEL_BSP_MAX_QUEUE_SIZE") ?? settings.limits.spans
         settings.limits.batchSpans = variables.count("OTEL_BSP_MAX_EXPORT_BATCH_SIZE") ?? settings.limits.batchSpans
-        let sampler = variables.sampler
+        let interval = variables.duration(of: variables.text("OTEL_METRIC_EXPORT_INTERVAL")) ?? .seconds(60)
         for note in variables.notes { Console.note("larder: \(PrintableText.text(note))") }
+        return JobTracer(
+            spans: spans.map { SpanExporter($0, of: resource, settings: settings) },
+            metrics: metrics.map { MetricsExporter($0, of: resource, interval: interval) },
+            sampler: variables.sampler)
+    }
+
+    /// The client for a signal; nil when it is not exported.
+    private static func client(
+        for signal: TelemetryVariables.Signal, _ arguments: Arguments, _ variables: TelemetryVariables
+    ) throws(CommandError) -> OTLPClient? {
+        let given = try arguments.value(option.name)
+        guard let url = variables.url(of: signal, at: given) else { return nil }
+        if variables.exporter("PROTOCOL", of: signal) == "grpc" {
+            Console.note("larder: OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not supported, so no \(signal) are exported")
+            return nil
+        }
+        var settings = OTLPClient.Settings()
+        settings.headers = variables.headers(of: signal)
+        settings.authorities = variables.exporter("CERTIFICATE", of: signal)
+        settings.timeout =
+            variables.duration(of: variables.exporter("TIMEOUT", of: signal)) ?? settings.timeout
         do throws(FetchError) {
-            let exporter = SpanExporter(try OTLPClient(url, client), of: resource, settings: settings)
-            return JobTracer(exporter: exporter, sampler: sampler)
+            return try OTLPClient(url, settings)
         } catch {
             throw .usage("\(arguments.label(option.name)): \(error.message)")
         }
-    }
-
-    /// The URL for spans; nil to send none.
-    private static func endpoint(
-        _ arguments: Arguments, _ variables: TelemetryVariables
-    ) throws(CommandError) -> String? {
-        let given = try arguments.value(option.name)
-        guard variables.text("OTEL_SDK_DISABLED")?.lowercased() != "true",
-            variables.text("OTEL_TRACES_EXPORTER") != "none"
-        else { return nil }
-        if given == nil, let url = variables.text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") { return url }
-        guard let base = given ?? variables.text("OTEL_EXPORTER_OTLP_ENDPOINT") else { return nil }
-        return base + (base.hasSuffix("/") ? "" : "/") + "v1/traces"
     }
 }

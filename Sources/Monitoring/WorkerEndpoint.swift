@@ -45,15 +45,14 @@ package final class WorkerEndpoint: WorkerService {
     private let manager: ImageManager
     private let slots: Int
     private let claimClock: ClaimClock
-    /// Nil without export.
-    private let exporter: SpanExporter?
+    private let tracer: JobTracer
     private let state = Locked(State())
 
     package init(
         _ configuration: PrefetchWorker.Configuration, _ manager: ImageManager, _ transcoders: TranscoderPool,
-        _ exporter: SpanExporter?
+        _ tracer: JobTracer
     ) {
-        (self.manager, self.transcoders, self.exporter) = (manager, transcoders, exporter)
+        (self.manager, self.transcoders, self.tracer) = (manager, transcoders, tracer)
         slots = configuration.description.slots
         claimClock = configuration.claimClock
         state.withLock { $0.health.sandboxIsRequired = transcoders.sandboxPolicy == .required }
@@ -80,9 +79,11 @@ package final class WorkerEndpoint: WorkerService {
     package func observe(_ error: TranscodeError?) { state.withLock { $0.health.transcoderFault = error?.message } }
 
     /// Counts an event. Does not block.
-    package func observe(_ event: WorkerEvent) {
+    ///
+    /// - Parameter trace: of the event's attempt, whose durations become exemplars if it is recorded.
+    package func observe(_ event: WorkerEvent, _ trace: JobTracer.Trace?) {
         state.withLock { state in
-            state.metrics.add(event)
+            state.metrics.add(event, in: trace?.span)
             switch event {
             case .started: state.health.isRegistered = true
             case .localFault(let fault): state.health.localFault = fault?.message
@@ -113,7 +114,7 @@ package final class WorkerEndpoint: WorkerService {
     package func answer(_ request: HTTPRequest) -> HTTPAnswer {
         guard request.isReading else { return .wrongMethod }
         return switch request.path {
-        case "/metrics": HTTPAnswer(type: MetricsText.type, body: Array(metrics().utf8))
+        case "/metrics": metrics().answer(to: request)
         case "/livez": Self.probe("alive", health.reasonsNotAlive(at: .now), health)
         case "/readyz": Self.probe("ready", health.reasonsNotReady(at: .now), health)
         default: .notFound
@@ -136,8 +137,9 @@ package final class WorkerEndpoint: WorkerService {
             status: reasons.isEmpty ? 200 : 503, type: "application/json", body: Array((text + "\n").utf8))
     }
 
-    private func metrics() -> String {
-        var page = MetricsText()
+    /// All families at this moment. Does not block.
+    package func metrics() -> MetricsPage {
+        var page = MetricsPage()
         page.add(
             "larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
         let (gauges, queue) = state.withLock { state in
@@ -147,7 +149,7 @@ package final class WorkerEndpoint: WorkerService {
         let health = health
         let isUp = health.isConnected && health.databaseError == nil
         writeResources(to: &page)
-        writeSpans(exporter?.counts ?? SpanExporter.Counts(), to: &page)
+        writeExports(to: &page)
         if let queue { writeStatements(queue.statements, to: &page) }
         if let sandbox = health.sandbox {
             page.add(
@@ -162,11 +164,11 @@ package final class WorkerEndpoint: WorkerService {
         page.add("larder_database_up", .gauge, "1 if the last query of the database succeeded.", isUp ? 1 : 0)
         QueueMetrics(gauges).write(to: &page)
         ProcessMetrics().write(to: &page)
-        return page.text
+        return page
     }
 
     /// Slots, loads and child processes.
-    private func writeResources(to page: inout MetricsText) {
+    private func writeResources(to page: inout MetricsPage) {
         page.add("larder_slots", .gauge, "Jobs that this worker may hold at once.", Double(slots))
         page.add("larder_transcoders", .gauge, "Child processes that may transcode at once.", Double(transcoders.count))
         page.add(
@@ -192,16 +194,17 @@ package final class WorkerEndpoint: WorkerService {
             children.codecTime / .seconds(1))
     }
 
-    private func writeSpans(_ spans: SpanExporter.Counts, to page: inout MetricsText) {
+    private func writeExports(to page: inout MetricsPage) {
+        let spans = tracer.spans?.counts ?? SpanExporter.Counts()
         page.add(
             "larder_spans_total", .counter, "Spans for the collector, by what became of them.",
             [([("outcome", "dropped")], Double(spans.dropped)), ([("outcome", "sent")], Double(spans.sent))])
         page.add(
             "larder_collector_errors_total", .counter, "Requests to the collector that failed.",
-            Double(spans.failures))
+            Double(spans.failures + (tracer.metrics?.failures ?? 0)))
     }
 
-    private func writeStatements(_ statements: StatementCounts, to page: inout MetricsText) {
+    private func writeStatements(_ statements: StatementCounts, to page: inout MetricsPage) {
         page.add(
             "larder_database_statements_total", .counter, "Statements sent to the database, each one round trip.",
             Double(statements.sent))

@@ -4,6 +4,7 @@ import Glibc
 import ImageModel
 import JobQueue
 import Prefetcher
+import Telemetry
 import Worker
 
 /// A worker's counts since its start, from its events.
@@ -32,10 +33,11 @@ struct WorkerMetrics {
     private var leasesLost = 0
     private var webhooks = (sent: 0, failed: 0)
 
-    mutating func add(_ event: WorkerEvent) {
+    /// - Parameter span: of the event's attempt; nil when it is not recorded.
+    mutating func add(_ event: WorkerEvent, in span: TraceContext?) {
         switch event {
         case .claimed(let count): claimed += count
-        case .completed(let report): add(report)
+        case .completed(let report): add(report, in: span)
         case .queueUnavailable, .resultRefused: databaseErrors += 1
         case .leaseLost: leasesLost += 1
         case .localFault(let fault): localFault = fault?.message
@@ -44,7 +46,7 @@ struct WorkerMetrics {
         }
     }
 
-    private mutating func add(_ report: AttemptReport) {
+    private mutating func add(_ report: AttemptReport, in span: TraceContext?) {
         outcomes[EventLog.word(report.decision), default: 0] += 1
         if let failure = report.failure {
             let key = ErrorClass(domain: failure.domain, code: failure.code)
@@ -56,8 +58,9 @@ struct WorkerMetrics {
             if key == ErrorClass(domain: FailureCode.Domain.webImage, code: 1_003) { blocked += 1 }
         }
         let load = report.load
+        let now = span == nil ? .zero : WallClock().now
         for (place, stage) in load.timing.stages.enumerated() where stage.time > .zero {
-            stages[place].histogram.add(stage.time / .seconds(1))
+            stages[place].histogram.add(stage.time / .seconds(1), in: span, at: now)
         }
         bytesIn += load.bytesIn
         bytesOut += load.bytesOut
@@ -66,7 +69,7 @@ struct WorkerMetrics {
         if report.failure == nil && load.downloads == 0 { cached += 1 }
     }
 
-    func write(to page: inout MetricsText) {
+    func write(to page: inout MetricsPage) {
         page.add("larder_jobs_claimed_total", .counter, "Jobs that this worker has claimed.", Double(claimed))
         page.add(
             "larder_jobs_total", .counter, "Attempts that ended, by the decision of the database.",

@@ -89,6 +89,28 @@ struct EndpointTests {
         #expect(await worker.outcome().code == 1)
     }
 
+    @Test func `a page for OpenMetrics has the trace of slow stages`() async throws {
+        let scene = try await Scene()
+        let collector = try OriginServer(["/v1/traces": .body(Array("{}".utf8))])
+        var command = scene.larder(["work", "--listen", "127.0.0.1:0"])
+        command.environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = collector.url("/v1/traces")
+        let worker = try command.start()
+        let port = try await ListeningWorker.port(of: worker)
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let enqueued = try await scene.larder("enqueue", "--traceparent", "00-\(trace)-00f067aa0ba902b7-01", url)
+        #expect(enqueued.code == 0)
+        let accept = ["-H", "Accept: application/openmetrics-text; version=1.0.0"]
+        func page() async throws -> String { try await ListeningWorker.get(port, "/metrics", accept).text }
+        #expect(try await reached { try await page().contains("stage=\"fetch\",le=\"60.0\"} 1\n") })
+        let text = try await page()
+        let exemplar = try Regex("stage=\"fetch\",le=\"[0-9.]+\"\\} 1 # \\{trace_id=\"\(trace)\",span_id=\"")
+        #expect(text.contains(exemplar), "\(text)")
+        if PythonCollector.isInstalled { try await PythonCollector.check(["openmetrics"], Array(text.utf8)) }
+        worker.signal(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+
     @Test func `readiness ends with the database and with a stop, and liveness does not`() async throws {
         let scene = try await Scene()
         let (worker, port) = try await Self.listening(scene)

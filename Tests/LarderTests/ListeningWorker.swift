@@ -34,3 +34,19 @@ enum ListeningWorker {
         return try #require(port())
     }
 }
+
+/// `scripts/collector`, which checks bodies and pages with the packages of OpenTelemetry and Prometheus.
+enum PythonCollector {
+    static var isInstalled: Bool {
+        FileManager.default.fileExists(atPath: PackageRoot.path + "/.build/collector/complete")
+    }
+
+    /// Expects that the input is accepted.
+    static func check(_ arguments: [String], _ input: [UInt8]) async throws {
+        let outcome = try await RunningCommand(
+            "/usr/bin/env", ["python3", PackageRoot.path + "/scripts/collector"] + arguments,
+            environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""], input: input
+        ).outcome()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+    }
+}

@@ -62,6 +62,12 @@ struct ShownProgram {
         }
     }
 
+    /// Compiles a module with what a program calls of a package.
+    func add(_ name: String, _ text: String) async throws {
+        try directory.write(text.utf8, to: name + ".swift")
+        try await module(name, of: [file(name + ".swift")])
+    }
+
     /// What the Swift compiler says of a program; empty when it is correct.
     func faults(ofSwift text: String) async throws -> String {
         try directory.write(text.utf8, to: "main.swift")

@@ -14,7 +14,8 @@ struct TelemetryCommandTests {
 
     init() async throws {
         scene = try await Scene()
-        collector = try OriginServer(["/v1/traces": .body(Array("{}".utf8))])
+        let accepted = OriginReply.body(Array("{}".utf8))
+        collector = try OriginServer(["/v1/traces": accepted, "/v1/metrics": accepted])
     }
 
     private func exporting(_ arguments: [String], _ environment: [String: String] = [:]) -> LarderCommand {
@@ -24,10 +25,13 @@ struct TelemetryCommandTests {
         return command
     }
 
+    /// The bodies that the collector has got at a path.
+    private func bodies(_ path: String) -> [[UInt8]] { collector.requests.filter { $0.target == path }.map(\.body) }
+
     /// All spans that the collector has got.
     private func spans() throws -> [[String: Any]] {
-        try collector.requests.flatMap { request in
-            let body = try #require(try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
+        try bodies("/v1/traces").flatMap { bytes in
+            let body = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
             let resources = try #require(body["resourceSpans"] as? [[String: Any]])
             let scopes = resources.flatMap { $0["scopeSpans"] as? [[String: Any]] ?? [] }
             return scopes.flatMap { $0["spans"] as? [[String: Any]] ?? [] }
@@ -64,7 +68,7 @@ struct TelemetryCommandTests {
             let end = try #require((span["endTimeUnixNano"] as? String).flatMap { UInt64($0) })
             #expect(start <= end)
         }
-        let body = String(decoding: try #require(collector.requests.first).body, as: UTF8.self)
+        let body = String(decoding: try #require(bodies("/v1/traces").first), as: UTF8.self)
         #expect(body.contains(#"{"key":"service.name","value":{"stringValue":"images"}}"#))
         #expect(!body.contains("SECRET"))
     }
@@ -85,15 +89,16 @@ struct TelemetryCommandTests {
     @Test(arguments: ["silent", "refusing", "absent"])
     func `a collector that does not work costs no job`(kind: String) async throws {
         let port = kind == "absent" ? scene.dead.port : collector.port
-        collector.on("/v1/traces", kind == "silent" ? .silent : .status(500))
+        for path in ["/v1/traces", "/v1/metrics"] { collector.on(path, kind == "silent" ? .silent : .status(500)) }
         let images = try (0..<3).map { try scene.serve("plain.jpg", at: "/\($0).jpg") }
         let outcome = try await exporting(
             ["run", "--json", "--otlp-endpoint", "http://127.0.0.1:\(port)/"] + images,
-            ["OTEL_BSP_SCHEDULE_DELAY": "1", "OTEL_EXPORTER_OTLP_TIMEOUT": "300"]
+            ["OTEL_BSP_SCHEDULE_DELAY": "1", "OTEL_EXPORTER_OTLP_TIMEOUT": "300", "OTEL_METRIC_EXPORT_INTERVAL": "1"]
         ).run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
         let report = try #require(outcome.lines.last)
         #expect(try fields(report)["succeeded"] as? Int == 3)
+        #expect(outcome.errorText.contains(/the collector has not accepted \d+ of \d+ spans:/), "\(outcome.errorText)")
     }
 
     @Test func `logs, failures and the status of a job have the trace of the enqueue`() async throws {
@@ -144,12 +149,47 @@ struct TelemetryCommandTests {
         #expect((later["links"] as? [[String: Any]])?.first?["traceId"] as? String == trace)
     }
 
+    @Test func `the metrics of a run are sent at its end, and each signal has its own settings`() async throws {
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        #expect(try await exporting(["run", url], ["OTEL_TRACES_EXPORTER": "none"]).run().code == 0)
+        #expect(bodies("/v1/traces").isEmpty)
+        let body = String(decoding: try #require(bodies("/v1/metrics").last), as: UTF8.self)
+        #expect(body.contains("\"name\":\"larder_downloads_total\""), "\(body)")
+        #expect(body.contains("\"name\":\"larder_stage_duration_seconds\""), "\(body)")
+        let count = bodies("/v1/metrics").count
+        #expect(try await exporting(["run", url], ["OTEL_METRICS_EXPORTER": "none"]).run().code == 0)
+        #expect(bodies("/v1/metrics").count == count)
+        collector.on("/mine", .body(Array("{}".utf8)))
+        let own = ["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:\(collector.port)/mine"]
+        #expect(try await exporting(["run", url], own).run().code == 0)
+        #expect(!bodies("/mine").isEmpty)
+        #expect(bodies("/v1/metrics").count == count)
+        let unknown = try await exporting(["run", url], ["OTEL_METRICS_EXPORTER": "console"]).run()
+        #expect(unknown.errorText.contains("OTEL_METRICS_EXPORTER: 'console' is not known"), "\(unknown.errorText)")
+        #expect(bodies("/v1/metrics").count == count)
+    }
+
+    @Test(.enabled(if: PythonCollector.isInstalled, "scripts/collector has installed no packages"))
+    func `OpenTelemetry's own messages decode every body`() async throws {
+        scene.origin.on("/a.jpg", .status(503), .body(try TestImage.bytes("plain.jpg")))
+        let urls = [scene.origin.url("/a.jpg"), scene.origin.url("/missing.jpg")]
+        let outcome = try await exporting(
+            ["run", "--traceparent", parent, "--variant", Variants.small] + urls,
+            ["OTEL_METRIC_EXPORT_INTERVAL": "100"]
+        ).run()
+        #expect(outcome.code == 1, "\(outcome.errorText)")
+        for path in ["/v1/traces", "/v1/metrics"] {
+            #expect(!bodies(path).isEmpty)
+            for body in bodies(path) { try await PythonCollector.check(["decode", path], body) }
+        }
+    }
+
     @Test func `traces are recorded as the producer says, else by the sampler`() async throws {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let off = ["OTEL_TRACES_SAMPLER": "parentbased_always_off"]
         #expect(try await exporting(["run", url], off).run().code == 0)
         #expect(try await exporting(["run", "--traceparent", String(parent.dropLast()) + "0", url]).run().code == 0)
-        #expect(collector.requests.isEmpty)
+        #expect(bodies("/v1/traces").isEmpty)
         #expect(try await exporting(["run", "--traceparent", parent, url], off).run().code == 0)
         #expect(try named("job").count == 1)
         #expect(try await exporting(["run", url], ["OTEL_SDK_DISABLED": "true"]).run().code == 0)

@@ -109,7 +109,7 @@ struct SpanExporterTests {
         _ = await run(exporter) { server.count(path) == 1 }
         for _ in 0..<10 { exporter.add(spans(2)) }
         #expect(exporter.counts.dropped == 16)
-        await exporter.flush(within: .milliseconds(50))
+        #expect(await exporter.flush(within: .milliseconds(50)) != nil)
         #expect(exporter.counts.dropped == 22)
         #expect(exporter.counts.sent == 0)
     }
@@ -121,7 +121,7 @@ struct SpanExporterTests {
         exporter.add(spans(2))
         _ = await run(exporter) { server.count(path) == 1 }
         exporter.add(spans(1))
-        await exporter.flush(within: .seconds(60))
+        #expect(await exporter.flush(within: .seconds(60)) == nil)
         #expect(exporter.counts.sent == 3)
         #expect(exporter.counts.dropped == 0)
     }

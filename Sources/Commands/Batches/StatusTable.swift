@@ -3,6 +3,7 @@ import Dashboard
 import ImageModel
 import JobQueue
 import Reports
+import Telemetry
 import Terminal
 
 /// The tables that `status` prints instead of batches; each is an option of the same name.
@@ -66,16 +67,16 @@ enum StatusTable: String, CaseIterable {
     }
 
     private static func writeMetrics(of queue: PostgresJobQueue, _ arguments: Arguments) async throws {
-        var page = MetricsText()
+        var page = MetricsPage()
         page.add("larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
         QueueMetrics(try await queue.reports.gauges()).write(to: &page)
         try await RunMetrics(of: queue).write(to: &page)
         if let path = try arguments.value("textfile") {
             let file = try OutputFile(path)
-            try file.write(Array(page.text.utf8))
+            try file.write(Array(page.text().utf8))
             try file.keep()
         } else {
-            Console.write(page.text)
+            Console.write(page.text())
         }
     }
 }

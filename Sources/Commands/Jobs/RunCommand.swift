@@ -72,18 +72,22 @@ extension Command {
             let verbose = arguments.flag("verbose")
             let hint = WorkerHint(arguments)
             let ending = RunEnding()
+            let endpoint = setup.endpoint(isServed: false)
+            if let endpoint {
+                endpoint.connected(queue, probes: queue)
+                configuration.services.append(endpoint)
+            }
             let summary = try await finally(setup.shutdown) {
                 try await Printer.printing { printer in
                     var configuration = configuration
-                    if let exporter = setup.tracer.exporter {
-                        configuration.services.append(
-                            TelemetryService(exporter: exporter) {
-                                if verbose { log.write(collector: $0, to: printer) }
-                            })
-                    }
+                    configuration.services.append(
+                        TelemetryService(setup.tracer, endpoint) {
+                            if verbose { log.write(collector: $0, to: printer) }
+                        })
                     let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                         event in
                         let trace = setup.tracer.observe(event)
+                        endpoint?.observe(event, trace)
                         restart?.observe(event)
                         hint.observe(event)
                         ending.observe(event)
@@ -107,7 +111,7 @@ extension Command {
                             glance: { await QueueGlance.of(options.template.queue, in: queue) }) : nil
                     return try await showing(watch, of: batch) {
                         let summary = try await worker.run(until: stop)
-                        await setup.tracer.flush()
+                        if let lost = await setup.tracer.flush(endpoint), !isQuiet { printer.note("larder: \(lost)") }
                         if stop.urgency == .none { await setup.finishBatches(of: queue) }
                         return summary
                     }

@@ -1,4 +1,5 @@
 import Glibc
+package import Telemetry
 
 /// Metrics of the process, under Prometheus' standard names, and of its children.
 package struct ProcessMetrics {
@@ -25,7 +26,7 @@ package struct ProcessMetrics {
         return words.count > 1 ? Double(words[1]).map { $0 * Double(getpagesize()) } : nil
     }
 
-    package func write(to page: inout MetricsText) {
+    package func write(to page: inout MetricsPage) {
         let time = Self.processorTime()
         page.add("process_cpu_seconds_total", .counter, "Processor time of this process.", time.own)
         page.add(

@@ -1,5 +1,6 @@
 package import JobQueue
 import Reports
+package import Telemetry
 
 /// The families about the database's queues, equal on every worker.
 package struct QueueMetrics {
@@ -20,7 +21,7 @@ package struct QueueMetrics {
         ("findings", "larder_health_findings", "severity", "Findings of the view larder.health."),
     ]
 
-    package func write(to page: inout MetricsText) {
+    package func write(to page: inout MetricsPage) {
         for family in Self.families {
             page.add(
                 family.name, .gauge, family.help,
@@ -56,7 +57,7 @@ package struct RunMetrics {
         runs = latest.prefix(Self.most).map { (name: $0.0, batch: $0.1) }
     }
 
-    package func write(to page: inout MetricsText) {
+    package func write(to page: inout MetricsPage) {
         page.add(
             "larder_batch_last_run_items", .gauge, "Items of the last run of a batch name that is over, by outcome.",
             runs.flatMap { run in

@@ -1,4 +1,5 @@
 import Concurrency
+import ImageModel
 import JobQueue
 import Terminal
 
@@ -58,6 +59,7 @@ final class ChaosLoad: Sendable {
         request.retryBase = .milliseconds(250)
         request.options = isAgain ? Self.refreshCached : 0
         request.source = (name: "list", from: from)
+        request.traceparent = Self.traceparent
         return request
     }
 
@@ -69,7 +71,7 @@ final class ChaosLoad: Sendable {
         try await session.execute(
             """
             SELECT count(*) FROM larder.enqueue_many(ARRAY[\(urls.map { "'\($0)'" }.joined(separator: ","))],
-                batch => '\(batch)', max_attempts => 12)
+                batch => '\(batch)', max_attempts => 12, traceparent => '\(Self.traceparent)')
             """)
         try await session.execute("SELECT larder.batch_seal('\(batch)')")
         sized(batch, urls.count)
@@ -79,6 +81,11 @@ final class ChaosLoad: Sendable {
             try await Task.sleep(for: .milliseconds(20))
         }
         await session.close()
+    }
+
+    /// A sampled span of a new trace. Workers export theirs if this program's environment has OpenTelemetry's variables.
+    static var traceparent: String {
+        "00-\(UInt128.random(in: 1 ... .max).hexadecimal(digits: 32))-00f067aa0ba902b7-01"
     }
 
     /// The latest enqueued URLs, most of them of live jobs.

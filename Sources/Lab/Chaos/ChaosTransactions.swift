@@ -19,7 +19,10 @@ struct ChaosTransactions: Sendable {
         let list = "ARRAY[\(urls.map { "'\($0)'" }.joined(separator: ","))]"
         let (session, operator_) = (BenchSession(chaos.database.url), BenchSession(chaos.database.url))
         func enqueue(_ name: String) -> String {
-            "SELECT count(*) FROM larder.enqueue_many(\(list), batch => '\(name)', pipeline => '\(ChaosLoad.pipeline)')"
+            """
+            SELECT count(*) FROM larder.enqueue_many(\(list), batch => '\(name)', pipeline => '\(ChaosLoad.pipeline)',
+                traceparent => '\(ChaosLoad.traceparent)')
+            """
         }
         try await operator_.execute(enqueue(other))
         chaos.load.sized(other, urls.count)

@@ -33,7 +33,9 @@ final class ChaosWorker {
     init(_ launch: ChaosLaunch, home: String, logs: String) {
         self.launch = launch
         log = "\(logs)/\(launch.name).log"
-        let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "TMPDIR", "LANG"].contains($0.key) }
+        let inherited = ProcessInfo.processInfo.environment.filter {
+            ["PATH", "TMPDIR", "LANG"].contains($0.key) || $0.key.hasPrefix("OTEL_")
+        }
         environment =
             inherited.map { "\($0.key)=\($0.value)" } + [
                 "HOME=\(home)", "LARDER_HOME=\(home)/worker", "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",

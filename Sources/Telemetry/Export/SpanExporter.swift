@@ -80,23 +80,27 @@ package final class SpanExporter: Sendable {
         }
     }
 
-    /// Sends the rest within a time limit; at the first failure the remaining spans are dropped. Called after `run` has
-    /// returned.
-    package func flush(within limit: Duration) async {
+    /// Sends the rest within a time limit; at the first failure, the result, the remaining spans are dropped. Called
+    /// after `run` has returned.
+    package func flush(within limit: Duration) async -> String? {
         let end = ContinuousClock.now + limit
-        var isOver = false
+        var failure: String?
         while let batch = nextBatch() {
             let left = end - .now
-            guard !isOver, left > .zero,
-                case .accepted(let rejected) = await client.post(OTLP.traces(batch, of: resource), within: left)
-            else {
-                if !isOver { state.withLock { $0.counts.failures += 1 } }
-                isOver = true
+            if failure == nil, left <= .zero { failure = "it is too slow" }
+            guard failure == nil else {
                 settle(sent: 0)
                 continue
             }
-            settle(sent: batch.count - rejected)
+            switch await client.post(OTLP.traces(batch, of: resource), within: left) {
+            case .accepted(let rejected): settle(sent: batch.count - rejected)
+            case .refused(let reason), .unavailable(let reason, _):
+                state.withLock { $0.counts.failures += 1 }
+                failure = reason
+                settle(sent: 0)
+            }
         }
+        return failure
     }
 
     /// The interrupted batch, else the next one; nil if nothing waits.

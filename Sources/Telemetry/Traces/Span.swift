@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A piece of work in a trace. Times are since 1970.
 package struct Span: Sendable, Equatable {
     package enum Value: Sendable, Equatable {
@@ -51,4 +53,20 @@ package struct Span: Sendable, Equatable {
 
 extension Span.Value {
     fileprivate var size: Int { if case .text(let text) = self { text.utf8.count } else { 20 } }
+}
+
+/// Converts this process's instants to the time of day.
+package struct WallClock: Sendable {
+    private let instant = ContinuousClock.now
+    /// The time at which it was made, since 1970.
+    package let now: Duration
+
+    package init() {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        now = .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+    }
+
+    /// Since 1970.
+    package func time(of instant: ContinuousClock.Instant) -> Duration { now - (self.instant - instant) }
 }

@@ -67,17 +67,15 @@ extension Command {
         let reload = Locked(ConfigurationReload(arguments, setup.downloader, log))
         Signals.onHangUp { log.say("configuration", .info, reload.withLock { $0.run() }) }
         // Before connecting to the database: probes are answered during its outage.
-        let endpoint = address.map { _ in
-            WorkerEndpoint(configuration, setup.manager, setup.transcoders, setup.tracer.exporter)
-        }
+        let endpoint = setup.endpoint(isServed: address != nil)
+        if let endpoint { configuration.services.append(endpoint) }
         var server: HTTPEndpoint?
         if let endpoint, let address {
-            configuration.services.append(endpoint)
             let opened = try await HTTPEndpoint(address) { $1.send(endpoint.answer($0)) }
             log.say("listening", .info, "listening on port \(opened.port)", [("port", Int(opened.port))])
             server = opened
         }
-        let wait = DatabaseWait(stop: stop, includesMigration: endpoint != nil) { error, isFirst in
+        let wait = DatabaseWait(stop: stop, includesMigration: address != nil) { error, isFirst in
             endpoint?.connecting(error)
             if isFirst { log.say("waiting", .warning, "\(error.message); waiting for it") }
         }
@@ -122,22 +120,20 @@ extension Command {
                     } fail: {
                         endpoint?.observe($0)
                     })
-                if let exporter = setup.tracer.exporter {
-                    configuration.services.append(
-                        TelemetryService(exporter: exporter) { if !isQuiet { log.write(collector: $0, to: printer) } })
-                }
+                configuration.services.append(
+                    TelemetryService(setup.tracer, endpoint) { if !isQuiet { log.write(collector: $0, to: printer) } })
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
                     let trace = setup.tracer.observe(event)
                     restart?.observe(event)
                     hint.observe(event)
-                    endpoint?.observe(event)
+                    endpoint?.observe(event, trace)
                     manager?.observe(event)
                     progress?.observe(event)
                     if !isQuiet { log.write(event, trace: trace?.id, to: printer) }
                 }
                 let summary = try await DrainOverlap.run(worker, until: stop)
-                await setup.tracer.flush()
+                if let lost = await setup.tracer.flush(endpoint), !isQuiet { log.say("export", .warning, lost) }
                 if configuration.end == .drained, stop.urgency == .none { await setup.finishBatches(of: queue) }
                 return summary
             }

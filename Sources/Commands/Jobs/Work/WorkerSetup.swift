@@ -103,7 +103,7 @@ struct WorkerSetup {
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime
         configuration.limits = WorkerLimits(transcoding.limits)
-        configuration.recordsTraces = tracer.exporter != nil
+        configuration.recordsTraces = tracer.spans != nil
         self.configuration = configuration
     }
 
@@ -128,6 +128,12 @@ struct WorkerSetup {
         _ = try? await queue.workers.maintain(force: true)
         guard let (downloader, key) = configuration.webhooks else { return }
         await WebhookService(downloader: downloader, key: key, queue: queue).sendDue()
+    }
+
+    /// What counts for `/metrics` and for a collector; nil without either.
+    func endpoint(isServed: Bool) -> WorkerEndpoint? {
+        guard isServed || tracer.metrics != nil else { return nil }
+        return WorkerEndpoint(configuration, manager, transcoders, tracer)
     }
 
     /// For a command that ends: without the transcoders' program it would wait for ever.
