@@ -27,7 +27,7 @@ public struct FetchConfiguration: Sendable {
     public var order: ExecutionOrder = .fifo
     /// Credential profiles by name; none by default.
     public var credentials: [String: CredentialProfile] = [:]
-    /// Body bytes waiting for the disk at which HTTP/2 connections are paused, `64 MiB`.
+    /// HTTP/2 connections pause when this many body bytes wait for the disk, `64 MiB`.
     package var waitingBytes = 64 << 20
     /// A proxy for all downloads, none by default; proxies from the environment are ignored.
     public var proxy: FetchProxy?

@@ -44,7 +44,7 @@ struct SourceFile: ~Copyable {
         }
     }
 
-    /// The file's own bytes.
+    /// The bytes before the edits; nil if there were no edits.
     func original() -> [UInt8]? {
         guard !replaced.isEmpty else { return nil }
         var copy = Array(bytes)

@@ -9,13 +9,13 @@ package enum TranscoderProcess {
     ///
     /// Restricts the whole process (memory, files, core dumps), so nothing else may run in it.
     package static func run(socket descriptor: Int32) -> Int32 {
-        // The program was executed by descriptor, whose number would be its name.
+        // The pool executes the program by descriptor; without this the process name is the descriptor's number.
         larder_thread_set_name("larder-transcod")
         guard Sandbox.prepareProcess(), var work = ImageWork(memoryExit: ChildExit.memory) else {
             return ChildExit.unfit
         }
         guard let sandbox = Sandbox() else { return ChildExit.unfit }
-        // libvips keeps the threads of the next call and uses them for images.
+        // Restrict before `formats`: it starts libvips's threads, which later work on images.
         Sandbox.restrictEarlyThreads()
         // x265 reads the machine's processors when it first runs, and fails if that is denied.
         _ = work.writable.formats(wanted: [.heic])
@@ -93,7 +93,7 @@ private struct ChildServer: ~Copyable {
 extension ChildReply {
     /// Whether a library failed to decode, draw or encode.
     ///
-    /// - Parameter drawings: variants that a library failed to draw; others fail by a rule.
+    /// - Parameter drawings: variants that a library failed to draw; all others were refused by a rule.
     func hasCodecFailure(_ drawings: Set<Int>) -> Bool {
         Self.isCodecs(failure)
             || outcomes.indices.contains { Self.isCodecs(outcomes[$0].error, isDrawing: drawings.contains($0)) }

@@ -73,7 +73,7 @@ struct ColorPrimaries: Sendable, Hashable {
     var adaptation: Matrix3? {
         let bradford = Matrix3(rows: [0.8951, 0.2664, -0.1614, -0.7502, 1.7135, 0.0367, 0.0389, -0.0685, 1.0296])
         let from = bradford.times(white.xyz), to = bradford.times(Self.d50)
-        // A white without one of the three is invalid; near that its adaptation grows without limit.
+        // All three responses must be positive: near 0 the adaptation grows without limit.
         guard let back = bradford.inverse, from.allSatisfy({ $0 > 0.001 }) else { return nil }
         let scaled = Matrix3(rows: [to[0] / from[0], 0, 0, 0, to[1] / from[1], 0, 0, 0, to[2] / from[2]])
         return back.times(scaled.times(bradford))

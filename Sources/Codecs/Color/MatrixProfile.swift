@@ -69,7 +69,7 @@ struct MatrixProfile: Sendable, Hashable {
         }
     }
 
-    /// No entry is the identity, one entry a power in 256ths.
+    /// Interpolates in the table. Without entries it is the identity; one entry is an exponent in 256ths.
     private static func table(_ words: [Int], _ x: Double) -> Double {
         guard words.count > 1 else { return words.first.map { LinearLight.power(x, Double($0) / 256) } ?? x }
         let place = x * Double(words.count - 1), index = min(Int(place), words.count - 2)

@@ -34,7 +34,7 @@ enum HEIFRepair {
         return edits
     }
 
-    /// Names AVIF in a sequence without a still's brand.
+    /// Replaces the first compatible brand of an AVIF sequence by `avif` if it has no still's brand (`avif`, `mif1`).
     private static func brand(_ bytes: UnsafeRawBufferPointer, _ content: Range<Int>) -> FileEdit? {
         let places = stride(from: content.lowerBound + 8, to: content.upperBound - 3, by: 4)
         guard bytes.has("avis", at: content.lowerBound), let first = places.first(where: { _ in true }),
@@ -48,7 +48,7 @@ enum HEIFRepair {
 struct HEIFAssociations: Sequence {
     struct Entry {
         let item: Int
-        /// Numbers from 1 in `ipco`.
+        /// One-based indexes into `ipco`.
         let properties: [Int]
         /// The position of each number in the file.
         let places: [Range<Int>]

@@ -19,7 +19,7 @@ struct PNGAnimation: Sendable, Hashable {
         let seconds: Double
         let disposal: Disposal
         let blending: Blending
-        /// Whether a sequence number precedes each part of its pixels; not in the default image.
+        /// True if a sequence number precedes each part (`fdAT`); false for the default image (`IDAT`).
         fileprivate let isNumbered: Bool
         /// Positions of its compressed pixels in the file.
         fileprivate(set) var parts: [Range<Int>] = []
@@ -28,7 +28,7 @@ struct PNGAnimation: Sendable, Hashable {
     let canvas: PixelSize
     /// At least two.
     private(set) var frames: [Frame] = []
-    /// Times that it plays; 0 for ever.
+    /// Number of plays; 0 repeats forever.
     private(set) var loopCount = 0
     /// Depth, colour type, compression, filter and interlacing of every frame.
     private let kind: [UInt8]
@@ -102,7 +102,7 @@ private struct Reader {
         self.declared = declared
     }
 
-    /// False if the rest is irrelevant.
+    /// Returns false to stop reading.
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ type: Int, _ content: Range<Int>) -> Bool {
         if bytes.has("acTL", at: type), content.count >= 8 {
             loopCount = bytes.bigEndian(at: content.lowerBound + 4) ?? 0

@@ -9,7 +9,7 @@ struct Drawing: Sendable, Hashable {
     /// The size after the steps.
     private(set) var size: PixelSize
     private(set) var hasAlpha: Bool
-    /// Maximum pixels before or after any step, except before the first.
+    /// The most pixels that any step reads or writes, without the first step's input.
     private(set) var largest = 0
     /// Pixels per point.
     private let scale: Double
@@ -142,7 +142,7 @@ struct Drawing: Sendable, Hashable {
         add(.extend(x: pixels(left), y: pixels(top), canvas: canvas, color))
     }
 
-    /// Crops to a part, or to a part of its size.
+    /// Crops to `part`, or to the most interesting part of the same size if the gravity names an interest.
     private mutating func cut(to part: PixelRect, _ gravity: Gravity) {
         guard part.size != size else { return }
         if case .interest(let interest) = gravity { add(.smartCrop(part.size, interest)) } else { add(.crop(part)) }

@@ -6,7 +6,7 @@ struct Encoding: Sendable, Hashable {
     let format: ImageFormat
     /// The requested format, if another is written.
     let replaced: ImageFormat?
-    /// 0…100, the highest if there is a byte limit; nil for a format without quality.
+    /// 0…100; with a byte limit, the highest to try. Nil for a format without quality.
     let quality: Int?
     let maxBytes: Int?
     /// The requested format's encoder settings; nil for the defaults.
@@ -66,7 +66,7 @@ struct Encoding: Sendable, Hashable {
     /// All tried encodings, quickest first.
     var all: [Encoding] { [self] + others }
 
-    /// Whether a file of it has the copyright.
+    /// Whether any tried encoding keeps the copyright.
     var keepsCopyright: Bool { all.contains(where: \.keepCopyright) }
 
     /// Whether the pixels may be encoded several times.

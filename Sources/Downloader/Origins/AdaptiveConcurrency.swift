@@ -1,7 +1,9 @@
 /// Concurrent requests to an origin: additive increase, multiplicative decrease (AIMD).
 ///
-/// There is no limit until the origin answers 429 or 503, or its requests queue. The limit is then halved, for a queue
-/// cut to three quarters, and grows by one per round of good responses up to the maximum.
+/// There is no limit until the origin answers 429 or 503, or its requests queue:
+/// - 429 or 503 halves the limit;
+/// - a queue cuts it to three quarters;
+/// - each round of good responses adds one, up to the maximum.
 ///
 /// Requests queue if even the fastest response of a window is slow. Single slow responses are normal: a cache that
 /// misses some requests answers the others fast.

@@ -1,4 +1,4 @@
-/// Permission for one transfer; its outcome is judged by it.
+/// Permission for one transfer. `OriginState` uses its fields to judge the transfer's outcome.
 package struct OriginPermit: Sendable, Equatable {
     let origin: Origin
     let started: ContinuousClock.Instant
@@ -42,7 +42,7 @@ package struct OriginFailure: Sendable, Equatable {
     }
 }
 
-/// A change of an origin's state, exchanged between workers. Times may have passed already.
+/// A change of an origin's state, exchanged between workers. A duration may be zero or negative if it ended on the way.
 package enum OriginChange: Sendable, Equatable {
     /// The origin requested this pause.
     case held(for: Duration)

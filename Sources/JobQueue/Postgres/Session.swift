@@ -214,8 +214,8 @@ struct Session: ~Copyable {
             if code > 0 { return }
             if code < 0 && errno != EINTR { throw lost() }
             guard left <= .zero else { continue }
-            // Do not cancel: the caller could record the cancellation as the statement's failure. Without its client
-            // the statement ends within two seconds, or takes effect.
+            // Send no cancel request: its error could be recorded as the statement's own. The owner closes the
+            // connection; the server then ends the statement within two seconds, or the statement takes effect.
             guard !interruption.isReached else {
                 throw QueueError(.interrupted, "a call for which leases wait took the connection to the database")
             }
