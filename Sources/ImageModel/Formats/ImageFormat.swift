@@ -1,7 +1,7 @@
 /// An image format and its codec-independent properties.
 ///
-/// Each format has a file in this directory. To add one, write that file, list the format in `allCases`, and name its
-/// libvips operations in `VipsCodec`.
+/// To add a format, declare it in `Formats.swift`, or in a file of its own if it needs a parser; list it and its file
+/// extensions below; and name its libvips operations in `VipsCodec`.
 public struct ImageFormat: Sendable {
     /// The name in variant JSON and reports: `jpeg`, `png`, …
     public let name: String
