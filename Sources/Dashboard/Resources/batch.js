@@ -1,6 +1,6 @@
 // A batch's page: the sections of its report, live.
 
-/** Where the page of failures of a batch starts. */
+/** The cursors at which the batch's pages of failures start. */
 const failurePages = { batch: null, starts: [""] };
 
 async function batchPage(id, filter) {

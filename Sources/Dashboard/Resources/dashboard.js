@@ -19,7 +19,7 @@ function authorized(path, body, signal) {
   return fetch(path, options);
 }
 
-/** Asks for the token, says when one was refused, and then shows the page. */
+/** A form that asks for the token, with a warning if the last token was refused. Shows the page once it is sent. */
 function tokenForm() {
   const refused = sessionStorage.getItem(tokenKey) !== null;
   const input = make("input", {
@@ -36,7 +36,7 @@ function tokenForm() {
     make("p", { class: "actions" }, input, make("button", { class: "primary" }, "Open")));
 }
 
-/** A change, when there is a body; else what the server's events said last, or the answer to a request. */
+/** With a body, makes a change. Without one, reads: the latest answer from the server's events, else a request. */
 async function call(path, body) {
   if (!body) live.wanted.add(path);
   if (!body && live.answers.has(path)) return live.answers.get(path);
@@ -54,15 +54,15 @@ async function call(path, body) {
 const query = (values) => new URLSearchParams(
   Object.entries(values).filter(([, value]) => value !== "" && value !== null && value !== undefined)).toString();
 
-/** A time that passes: `seconds` when the answer came. */
+/** A duration that keeps counting; it was `seconds` when the answer arrived. */
 const elapsed = (seconds, answer) => make("span", { "data-since": answer.receivedAt - seconds * 1000 },
   duration(seconds + (Date.now() - answer.receivedAt) / 1000));
 
-/** A number that links to the failures when there are any. */
+/** A number of failures, with a link to them unless it is 0. */
 const failed = (count, filter) => count > 0
   ? make("a", { class: "bad", href: "#/failures?" + query(filter) }, number(count)) : "0";
 
-/** Makes a change and shows the page again, and what the change answered where `note` says it. */
+/** Makes a change and shows the page again. `note` makes a message from the change's answer, if given. */
 async function change(path, body, note) {
   try {
     const answer = await call(path, body);
@@ -72,7 +72,7 @@ async function change(path, body, note) {
   await show();
 }
 
-/** Asks, then makes a change. Nothing where changes are refused. */
+/** A button that asks and then makes a change; null if the user may not change things. */
 function button(title, path, body, question, danger, note) {
   if (!allowsChanges) return null;
   return make("button", {
@@ -81,7 +81,7 @@ function button(title, path, body, question, danger, note) {
   }, title);
 }
 
-/** A field and a button for a change of what is typed; nothing where changes are refused. */
+/** A text field with a button that sends the text as a change; null if the user may not change things. */
 function form(title, path, field, label, question) {
   if (!allowsChanges) return null;
   return make("form", {
@@ -96,7 +96,7 @@ function form(title, path, field, label, question) {
     make("input", { type: "text", name: field, required: "", size: "50", autocomplete: "off" })), make("button", { class: "primary" }, title));
 }
 
-/** A question whose answers are what will be done, and no. The focus is on no where that cannot be undone. */
+/** A dialog with one button that names the action and one for no. If it is dangerous, no has the focus. */
 const ask = (text, title, isDangerous) => showDialog(text, [
   make("button", { value: "yes", class: isDangerous ? "danger" : "primary" }, title),
   make("button", { value: "no", autofocus: isDangerous ? "" : null }, "No")]);
@@ -115,7 +115,7 @@ function showDialog(text, buttons) {
 
 const handlers = ["onclick", "onerror", "onsubmit", "oninput", "onchange", "ondragover", "ondrop"];
 
-/** Takes over attributes and handlers; what a user typed or opened stays, unless the page has another default. */
+/** Copies attributes and handlers. Typed text and opened parts stay, unless the new page has another default. */
 function adopt(old, fresh) {
   for (const { name } of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
@@ -131,7 +131,7 @@ function adopt(old, fresh) {
   if (!isField) morph(old, fresh);
 }
 
-/** Gives an element the children of another, and keeps the nodes that stay: focus, selection, scroll. */
+/** Replaces an element's children. Equal nodes are reused, so that focus, selection and scroll position stay. */
 function morph(old, fresh) {
   const keyed = new Map([...old.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
   let place = old.firstChild;

@@ -2,7 +2,7 @@
 //
 // Events are read with `fetch`, because an `EventSource` cannot send the token.
 
-/** What the page asked for, the newest answers to it, and the stream that brings them. */
+/** The paths that the page reads, the newest answer of each, and the stream that delivers them. */
 const live = { wanted: new Set(), answers: new Map(), followed: "", control: null };
 /** At most ten times a second. */
 const shortestPause = 100;
@@ -25,7 +25,7 @@ function take(event) {
   soon(shortestPause);
 }
 
-/** Follows what the page has asked for; when the stream ends, the page asks again. */
+/** Opens the event stream for the page's paths. When the stream ends, the page requests them again. */
 async function follow(paths) {
   unfollow();
   const control = new AbortController();
@@ -50,7 +50,7 @@ async function follow(paths) {
   soon(retryPause);
 }
 
-/** Shows the page after a pause, unless that is planned already. */
+/** Shows the page after a pause; a second call before that does nothing. */
 function soon(pause) {
   if (timer) return;
   timer = setTimeout(() => {
@@ -59,7 +59,7 @@ function soon(pause) {
   }, pause);
 }
 
-/** The number of problems at the link to the page Health; none where nothing is wrong. */
+/** Shows the number of warnings and errors at the link Health, and nothing if there are none. */
 function countProblems(findings) {
   const link = document.querySelector("nav [data-page=health]"), { title } = pages.health;
   const wrong = problems(findings), count = number(wrong.length);
@@ -69,7 +69,7 @@ function countProblems(findings) {
   else link.setAttribute("aria-label", `${title}, ${count} ${wrong.length === 1 ? "problem" : "problems"}`);
 }
 
-/** The page that the address names, without an image that is shown large. */
+/** The address's page, without the part that opens an image. */
 const pageKey = () => location.hash.replace(/\?image=\d+$/, "");
 
 async function show() {

@@ -1,6 +1,6 @@
 // The table of all dashboard pages, and the pages without a script of their own.
 
-/** `, run 3` of a name that was used before. */
+/** `, run 3` if the batch's name was used before, else nothing. */
 const runText = ({ run }) => run > 1 ? ", run " + number(run) : "";
 const batchLink = (batch) => make("a", { class: "clamp", href: "#/batches/" + batch.batchID, title: batch.batch },
   batch.batch, make("span", { class: "quiet" }, runText(batch)));
@@ -14,11 +14,11 @@ const batchColumns = [
   ["Left", (row) => duration(row.etaSeconds), "number"], ["Opened", (row) => time(row.openedAt)],
 ];
 
-/** Text of the database for a reader: commands as code, times as on the other pages. */
+/** A text from the database: commands become code, UTC times become local times. */
 const readable = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (found) => localTime(found))
   .split(/'(larder [^']*)'/).map((part, place) => place % 2 === 1 ? command(part) : part);
 
-/** The findings that are no mere information. */
+/** The warnings and errors among the findings. */
 const problems = (rows) => rows.filter((row) => row.severity !== "info");
 
 const findings = (rows) => table("What is wrong", [
@@ -185,7 +185,7 @@ const pages = {
   health: { title: "Health", async read() { return [findings((await call("health")).findings)]; } },
 };
 
-/** Opens the report in a tab, which shows it as it is read. A link would not send the token. */
+/** Opens the report in a tab and shows it while it loads. A plain link would not send the token. */
 function reportButton(id) {
   return make("button", {
     type: "button", onclick: async (event) => {

@@ -1,20 +1,20 @@
-// The images of a batch, whose files the server has.
+// The images of a batch; the server has their files.
 
-/** Addresses of the pictures that were loaded, by path: a promise while loading, null for one that cannot be had. */
+/** Addresses of loaded pictures by path: a promise while one loads, null if it failed. */
 const pictures = new Map();
 const mostPictures = 300;
 const shownFormats = ["jpeg", "png", "gif", "webp", "avif"];
-/** The number of images on one page, and where the pages of a batch start that were shown. */
+/** The images per page, and the cursors at which the visited pages of a batch start. */
 const mostTiles = 48;
 const imagePages = { batch: null, starts: [""], named: null };
 
 const isPreview = false;
 const isOver = () => false;
 const fragment = (image) => pageKey() + (image ? "?image=" + image.key.slice("job-".length) : "");
-/** The smallest file that a browser shows. */
+/** The smallest of the files whose format a browser can show. */
 const tileFile = (image) => image.files.filter((file) => shownFormats.includes(file.format)).sort((a, b) => a.bytes - b.bytes)[0] ?? null;
 
-/** The address of a file; null when it cannot be had. Loading it shows the page again. */
+/** A file's address; null if it cannot be loaded. The page is shown again once the file has loaded. */
 function address(file) {
   if (!shownFormats.includes(file.format)) return null;
   if (!pictures.has(file.address)) load(file).then(() => soon(shortestPause));
@@ -37,7 +37,7 @@ async function load(file) {
   await pictures.get(file.address);
 }
 
-/** The images of rows, which are one for each file, newest first. */
+/** Groups rows, one per file, into images, newest first. */
 function imagesOf(id, rows) {
   const images = new Map();
   for (const { job, url, variant, ...file } of rows) {

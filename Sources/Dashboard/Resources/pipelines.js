@@ -1,12 +1,12 @@
 // The page of pipelines: variants in words and as JSON.
 
-/** A value of a pipeline without the marks of JSON. */
+/** A pipeline's value as text, without JSON's quotes and braces. */
 const plain = (value) => Array.isArray(value) ? value.map(plain).join(", ")
   : value !== null && typeof value === "object" ? fields(value) : String(value);
 const fields = (object, ...left) => Object.entries(inOrder(object)).filter(([name]) => !left.includes(name))
   .map(([name, value]) => `${name} ${plain(value)}`).join(", ");
 
-/** The same with the fields in the order in which one reads them; the database has them by name. */
+/** Sorts the fields for reading; the database sorts them by name. */
 function inOrder(value) {
   if (Array.isArray(value)) return value.map(inOrder);
   if (value === null || typeof value !== "object") return value;

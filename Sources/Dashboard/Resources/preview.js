@@ -10,7 +10,7 @@ const mostVariants = Number(main.dataset.mostVariants);
 
 let previewTimer = null, previewNumber = 0;
 
-/** What is wrong with the text of the variants, as far as the browser can say; empty when it can be sent. */
+/** The error in the text of the variants that the browser finds; empty if the text can be sent. */
 function variantsError(text) {
   let variants;
   try { variants = JSON.parse(text); } catch (failure) { return failure.message; }
@@ -23,7 +23,7 @@ function variantsError(text) {
   return again === undefined ? "" : `Two variants have the name ${again}.`;
 }
 
-/** Once the user has stopped typing for a second. */
+/** Calls once the user has not typed for a second. */
 function makeLater() {
   clearTimeout(previewTimer);
   previewTimer = setTimeout(() => { if (preview.url || preview.file) makePreview(); }, 1000);
@@ -53,7 +53,7 @@ async function makePreview() {
   await show();
 }
 
-/** Takes a file that was chosen or dropped; the URL is not used then. */
+/** Uses a chosen or dropped file instead of the URL. */
 function takeFile(file) {
   if (!file) return;
   if (file.size > mostFileBytes) {
@@ -136,7 +136,7 @@ function previewPage(pipelines, filter) {
         "Each variant is shown here with its size, bytes, time and key. Nothing is stored.")))];
 }
 
-/** A file with its facts; `most` are the bytes of a full bar. */
+/** A file with its facts; a bar of full width stands for `most` bytes. */
 function previewFigure(file, title, most, isOriginal, fact, note) {
   return make("figure", { class: isOriginal ? "source" : null },
     file.data ? make("a", { href: file.data, download: title, title: "Save the file" }, make("img", { src: file.data, alt: title })) : null,

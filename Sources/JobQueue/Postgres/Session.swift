@@ -217,7 +217,7 @@ struct Session: ~Copyable {
             // Send no cancel request: its error could be recorded as the statement's own. The owner closes the
             // connection; the server then ends the statement within two seconds, or the statement takes effect.
             guard !interruption.isReached else {
-                throw QueueError(.interrupted, "a call for which leases wait took the connection to the database")
+                throw QueueError(.interrupted, "interrupted: a more urgent call needed this database connection")
             }
             CancelRequests.send(for: connection)
             throw QueueError(.timeout, "the database took longer than allowed to answer")

@@ -1,5 +1,5 @@
-// Charts: SVG between text axes, with a legend. Failures are striped in two shades, so that no color has to be told
-// from another, and columns have no gaps.
+// Charts: SVG between text axes, with a legend. Failures are striped in two shades, so that charts can be read without
+// telling colours apart. Columns have no gaps.
 
 const rect = (x, y, width, height, fill) => svg("rect", { x, y, width, height, ...fill });
 
@@ -15,7 +15,7 @@ function plot(title, top, times, legend, label, mark, ...content) {
       make("div", { class: "below", "aria-hidden": "true" }, times.map((text) => make("span", {}, text)))));
 }
 
-/** The least round number that is not below a value, of which the half is as round: 2, 4, 6, 8, 10, 12, 16, 20, 30 … */
+/** The smallest round number of at least a value whose half is round too: 2, 4, 6, 8, 10, 12, 16, 20, 30 … */
 function roundTop(value) {
   const small = [2, 4, 6, 8].find((top) => top >= value);
   if (small) return small;
@@ -29,7 +29,7 @@ const stripes = (id) => svg("defs", {}, svg("pattern",
   { id, width: 20, height: 4, patternUnits: "userSpaceOnUse" },
   rect(0, 0, 20, 4, { class: "between" }), rect(0, 0, 20, 2, { class: "stripe" })));
 
-/** A plot of columns of values, which stand on each other in the order of the legend; `list` has their values and text. */
+/** Stacked columns in the order of the legend; `list` has the values and text of each. */
 function columns(id, title, list, times, legend, label, mark = number) {
   const top = roundTop(Math.max(1, ...list.map(({ values }) => values.reduce((sum, value) => sum + value, 0))));
   const width = 1000 / list.length;
@@ -46,10 +46,10 @@ function columns(id, title, list, times, legend, label, mark = number) {
   return plot(title, top, times, legend, label, mark, stripes(id), ...parts);
 }
 
-/** The stages of a job, with the colours that charts and bars have for them. */
+/** The stages of a job with their colours. */
 const jobStages = [["quiet", "wait"], ["accent", "fetch"], ["warn", "transcode"], ["good", "store"]];
 
-/** The times of the stages one after another, for a cell; `top` is the time of the whole width. */
+/** A table cell with the stages' times in a row; the full width stands for `top` ms. */
 function waterfall(row, top) {
   let x = 0;
   const parts = jobStages.map(([kind, stage]) => {
@@ -62,7 +62,7 @@ function waterfall(row, top) {
     { viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": text }, ...parts));
 }
 
-/** A bar of a share of the width, for a cell. */
+/** A table cell's bar; `value` of `top` is its share of the width. */
 const share = (value, top, kind = "accent") => make("div", { class: "bar", "aria-hidden": "true" },
   svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none" },
     rect(0, 0, Math.min(100, top > 0 ? value * 100 / top : 0), 8, { class: "fill-" + kind })));

@@ -9,7 +9,7 @@
 
 const outcomes = ["succeeded", "failed", "cancelled"];
 
-/** Draws a ThumbHash (https://evanw.github.io/thumbhash/) on a canvas; null for one that is not valid. */
+/** Draws a ThumbHash (https://evanw.github.io/thumbhash/) on a canvas; null if it is invalid. */
 function placeholder(text) {
   let hash;
   try { hash = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)); } catch { return null; }
@@ -55,7 +55,7 @@ function placeholder(text) {
 
 /** The last part of the path of a URL. */
 const lastPart = (url) => url.split(/[?#]/)[0].split("/").filter((part) => part).pop() || url;
-/** The last part without percent signs, unless it has bytes or characters that cannot be seen. */
+/** The last part, percent-decoded unless it then has invalid bytes or invisible characters. */
 function shortName(url) {
   const name = lastPart(url);
   try { return /[\p{C}\p{Z}]/u.test(decodeURIComponent(name).replaceAll(" ", "")) ? name : decodeURIComponent(name); } catch { return name; }
@@ -72,14 +72,14 @@ const facts = (file) => [file.format, file.width ? `${file.width} × ${file.heig
   file.bytes === null ? null : bytes(file.bytes), file.unchanged ? "unchanged" : null].filter((part) => part)
   .map((part) => part.replaceAll(" ", "\u00a0")).join(", ");
 
-/** By how much a variant is smaller than its original; null where a size is not known. */
+/** A variant's size relative to its original; null if a size is unknown. */
 function saving(image, file) {
   const whole = original(image)?.bytes;
   if (!whole || file.bytes === null || file.name === "original") return null;
   return make("span", { class: file.bytes > whole ? "bad" : "good" }, smaller(file.bytes, whole));
 }
 
-/** The variants of an image in a line each. */
+/** One line per variant of an image. */
 function strip(image) {
   const made = variantFiles(image), shown = made.length > 3 ? made.slice(0, 2) : made;
   return [
@@ -90,7 +90,7 @@ function strip(image) {
   ];
 }
 
-/** The placeholder and the picture above it; null for an image without both. */
+/** The placeholder with the picture on top; null if an image has neither. */
 function picture(image) {
   const file = tileFile(image), canvas = image.hash ? placeholder(image.hash) : null;
   const source = file ? address(file) : null;
@@ -106,7 +106,7 @@ function picture(image) {
   return view;
 }
 
-/** A tile; without a picture a low one with the outcome and the error. `open` shows the image large. */
+/** A tile, or a low one with outcome and error if there is no picture. `open` shows the large view. */
 function tile(image, open) {
   const view = picture(image), first = original(image);
   const kind = image.outcome === 1 ? " bad" : "";
@@ -118,7 +118,7 @@ function tile(image, open) {
     make("span", { class: "facts" + kind }, text), strip(image));
 }
 
-/** Original and variant above each other; the slider moves the border between them. Null without a picture. */
+/** Original and variant on top of each other with a slider between them. Null without a picture. */
 function comparison(image) {
   const files = image.files.filter((file) => address(file));
   const first = files.find((file) => file.name === "original");
@@ -163,7 +163,7 @@ function comparison(image) {
   ];
 }
 
-/** Copies a text, also where the page is no secure context and has no `navigator.clipboard`. */
+/** Copies a text, also in an insecure context, which has no `navigator.clipboard`. */
 async function copy(text, button) {
   const title = button.dataset.title ||= button.textContent;
   let isCopied = true;

@@ -40,7 +40,7 @@ function bytesOf(part, whole) {
   return `${first.endsWith(" " + unit) ? first.split(" ")[0] : first} of ${second}`;
 }
 
-/** By how much a part is smaller than the whole, in whole percent: `−97 %`, `+3 %`. */
+/** A part's size relative to the whole, in whole percent: `−97 %`, `+3 %`. */
 function smaller(part, whole) {
   const change = Math.round(part * 100 / whole) - 100;
   return change > 0 ? `+${number(change)} %` : `−${Math.min(-change, part > 0 ? 99 : 100)} %`;
@@ -66,7 +66,7 @@ const clock = new Intl.DateTimeFormat("en-GB", {
   year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
   hourCycle: "h23", timeZoneName: "short",
 });
-/** A time of ISO 8601 where the reader is, `2026-01-31 14:05:09 GMT+1`; `parts` are its first characters. */
+/** An ISO 8601 time in the reader's zone, `2026-01-31 14:05:09 GMT+1`; `parts` says how many characters to show. */
 function localTime(text, parts = 99) {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return text;
@@ -98,9 +98,9 @@ const command = (text) => make("code", {}, text);
 
 /** A word of the shell. */
 const quoted = (text) => /^(?!-)[A-Za-z0-9_./@:%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-/** The first words of commands of two words. */
+/** The first words of two-word commands. */
 const families = ["blocklist", "cache", "config", "db", "origin", "pipeline", "queue", "schedule"];
-/** Advice with its commands and options as code, and the name of the batch where it is known. */
+/** Advice with commands and options as code, and with the batch's name if it is known. */
 function advice(text, batch) {
   const code = /larder ([a-z]+)(?: ([a-z]+))?(?: (?:BATCH|URL|DURATION))?(?: --[a-z-]+(?: '[^']*')?)*|--[a-z-]+(?: (?:CIDR|N\b|RetryFailed))?/g;
   const parts = [];
@@ -114,12 +114,12 @@ function advice(text, batch) {
   return [...parts, text.slice(place)];
 }
 
-/** A URL that breaks after its slashes; of a long one three lines are shown. A link, unless a part is masked. */
+/** A URL that breaks after slashes and is cut after three lines. It is a link unless a part is masked. */
 const breakable = (text) => make(...(/^https?:/.test(text) && !text.includes("***")
   ? ["a", { class: "clamp url", title: text, href: text, rel: "noreferrer", target: "_blank" }]
   : ["span", { class: "clamp url", title: text }]), text.match(/[^/]*\/?/g).flatMap((part) => [part, make("wbr")]));
 
-/** What a row is about, so that its buttons stay under the focus when rows come and go. */
+/** A row's identity, so that a focused button keeps the focus when rows are added or removed. */
 const rowKey = (row) => (row.database ? row.database + " " : "")
   + (row.job ?? row.given ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name);
 
@@ -139,11 +139,11 @@ function table(label, columns, rows, empty) {
         }))))));
 }
 
-/** A part that opens; it stays open while the page follows changes. */
+/** A part that the reader can open; updates of the page leave it open. */
 const disclosure = (summary, ...content) =>
   make("details", { class: "part" }, make("summary", {}, summary), ...content);
 
-/** Boxes with a number and its name each. */
+/** Boxes, each with a number and its name. */
 const tiles = (pairs) => make("div", { class: "tiles" }, pairs.map(([name, value, kind]) =>
   make("div", { class: "tile" }, make("b", { class: kind }, value), make("span", {}, name))));
 

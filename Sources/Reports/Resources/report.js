@@ -4,7 +4,7 @@
 const report = JSON.parse(document.getElementById("report").textContent);
 const main = document.getElementById("main");
 const batch = report.batches.length === 1 ? report.batches[0] : null;
-/** The images on one page. */
+/** Images per page. */
 const mostTiles = 48;
 
 const failed = (count) => count > 0 ? make("b", { class: "bad" }, number(count)) : "0";
@@ -51,7 +51,7 @@ const readers = {
     }
   },
 };
-/** Takes over the data that have been read to their end. */
+/** Reads the data elements that are complete. */
 function readParts() {
   for (const element of document.querySelectorAll("body > script[class]")) {
     if (!element.nextSibling && document.readyState === "loading") return;
@@ -121,7 +121,7 @@ const imagesNote = make("p", { class: "quiet", id: "note" });
 
 const imagesSection = () => images.length === 0 ? null : [chips, controls, gallery, pager, imagesNote];
 
-/** How many images the page has of how many, and how many pictures. */
+/** How many of the images the page lists, and how many of these have a picture. */
 function note() {
   if (document.readyState === "loading" || !report.statistics) return "Reading the images and their pictures…";
   const shown = images.filter((image) => image.isPictured).length;
@@ -131,7 +131,7 @@ function note() {
     : `${number(shown)} of ${plural(images.length, "image")} have a picture inside the page${shown < images.length ? "; others show their placeholder." : "."}`);
 }
 
-/** What a page without images says. */
+/** The text of a page without images. */
 function emptiness() {
   if (!batch) return "No image was enqueued in this time.";
   return batch.state !== "open" ? "No image was enqueued in this batch."
@@ -147,7 +147,7 @@ function batchesSection() {
   ], report.batches, "No batch was opened in this time.");
 }
 
-/** The causes, or why there is none. */
+/** The causes, or the reason why there are none. */
 function failuresSection(causes) {
   const { failed: count, discarded } = report.counts;
   if (count === discarded || causes.length === 0) return make("p", { class: "quiet" }, count === 0 ? "No image failed." : "All failures were discarded.");
@@ -175,7 +175,7 @@ function showReport() {
 
 const named = Number(location.hash.match(/^#image=(\d+)$/)?.[1] ?? -1);
 let reading = null;
-/** Shows what has been read since. */
+/** Shows the data read since the last call. */
 function showRead() {
   reading = null;
   const before = { statistics: report.statistics, count: images.length };

@@ -31,7 +31,7 @@ function summary(counts, batch, statistics, causes, isSample) {
   ];
 }
 
-/** What the variants take less than the originals they were made of; null without any. */
+/** The bytes that the variants save compared with their originals; null without variants. */
 function savings(variants) {
   const sum = (name) => variants.reduce((total, row) => total + row[name], 0);
   const own = sum("bytes"), originals = sum("originals");
@@ -41,7 +41,7 @@ function savings(variants) {
     text: `Variants are ${change.slice(1)} ${change.startsWith("+") ? "larger" : "smaller"}` };
 }
 
-/** Causes with one text are one row; its `parts` are those with a message of their own. */
+/** Merges causes with the same text into one row; `parts` are its causes with different messages. */
 function merged(causes) {
   const rows = new Map();
   for (const cause of causes) {
@@ -51,7 +51,7 @@ function merged(causes) {
   return [...rows.values()].sort((a, b) => b.items - a.items);
 }
 
-/** `showsCode` adds the error of a row, as does `-v`; `more` are further columns. */
+/** `showsCode` adds the error's domain and code, as `-v` does; `more` are further columns. */
 function causesTable(rows, batch, showsCode, ...more) {
   const top = Math.max(...rows.map((row) => row.items));
   const urls = (part) => make("ul", {}, part.examples.map((url) => make("li", {}, breakable(url))));
@@ -82,7 +82,7 @@ function causesTable(rows, batch, showsCode, ...more) {
     rest.length > 0 ? disclosure(plural(rest.length, "more cause"), table("More causes", columns, rest, "")) : null];
 }
 
-/** The ms of a job. */
+/** A job's total ms. */
 const jobTime = ({ wait, fetch, transcode, store }) => wait + fetch + transcode + store;
 
 function timeSection({ startedAt, timeline, slotMilliseconds, stages, slowest }) {
@@ -135,7 +135,7 @@ function originsSection({ origins, originCount }) {
   ];
 }
 
-/** How many files keep the budget of their variant, red where one does not. */
+/** How many files exceed their variant's budget, in red, or that none does. */
 const budget = (row) => row.overBudget > 0
   ? make("b", { class: "bad" }, `${number(row.overBudget)} over ${bytes(row.budget)}`)
   : make("span", { class: "good" }, "all within " + bytes(row.budget));
@@ -190,7 +190,7 @@ function previousSection(batch, previous) {
   ];
 }
 
-/** What was tried again, and what is blocked since. */
+/** The retried errors, and the URLs blocked since. */
 function retriesSection({ retries, blocks, blockCount }, refused, showsCode) {
   if (retries.length + refused + blockCount === 0) return null;
   const error = (row) => [row.meaning, showsCode ? [" ", command(`${row.domain} ${row.code}`)] : null];
