@@ -56,6 +56,7 @@ test: setup ## run the tests with real servers, those of sessions once more thro
 
 nightly: setup ## run all tests, also those that `make test` skips, newer servers, random steps, faults and packages
 	@scripts/newer-postgres
+	@scripts/collector install
 	@LARDER_TEST_TIER=nightly $(MAKE) --no-print-directory test
 	@for major in 16 17 18; do $(MAKE) --no-print-directory newer POSTGRES=$$major || exit; done
 	@$(MAKE) --no-print-directory object-stores
@@ -96,7 +97,8 @@ lint: ## swift format, SQL and shell checks, the project's rules
 check: ## all that CI does
 	@.ci/run
 
-install: build ## install programs, man pages and completions to PREFIX (PREFIX=/usr/local)
+install: ## install programs, man pages and completions to PREFIX (PREFIX=/usr/local)
+	@[ -x .build/release/larder-transcoder ] || { echo "install: run 'make build' first" >&2; exit 1; }
 	install -D -m 755 .build/release/larder '$(DESTDIR)$(PREFIX)/bin/larder'
 	install -D -m 755 .build/release/larder-transcoder '$(DESTDIR)$(PREFIX)/lib/larder/larder-transcoder'
 	@scripts/install-manual .build/release/larder '$(DESTDIR)$(PREFIX)/share'

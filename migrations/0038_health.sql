@@ -164,7 +164,7 @@ WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' < c
   AND w.heartbeat_at > clock_timestamp() - interval '1 day'
 HAVING count(*) > 0
 -- Only a sealed batch is ever finished. New ledger entries move folded_at.
-UNION ALL SELECT 'warning', 'a batch is not closed',
+UNION ALL SELECT 'warning', 'a batch is not sealed',
     format('%s, for example %s: no item is open, and none was added for a day', count(*), min(b.label)), NULL
 FROM (
     SELECT coalesce(format('"%s"', x.name), 'id ' || x.id) AS label

@@ -158,7 +158,7 @@ package final class WorkerEndpoint: WorkerService {
         }
         if let lastRound = health.lastRound {
             page.add(
-                "larder_claim_loop_age_seconds", .gauge, "Time since the claim loop last went round.",
+                "larder_claim_loop_age_seconds", .gauge, "Time since the last iteration of the claim loop.",
                 lastRound.duration(to: .now) / .seconds(1))
         }
         page.add("larder_database_up", .gauge, "1 if the last query of the database succeeded.", isUp ? 1 : 0)
@@ -213,5 +213,23 @@ package final class WorkerEndpoint: WorkerService {
         page.add(
             "larder_database_statement_seconds_total", .counter, "Time that statements took.",
             statements.time / .seconds(1))
+    }
+}
+
+/// A load stage's name in metrics and progress lines.
+package struct LoadStageName {
+    let stage: LoadError.Stage
+    let name: String
+
+    /// In job order.
+    static let all = [
+        LoadStageName(stage: .lookUp, name: "look_up"), LoadStageName(stage: .fetch, name: "fetch"),
+        LoadStageName(stage: .transcode, name: "transcode"), LoadStageName(stage: .store, name: "store"),
+    ]
+
+    /// `3 fetch, 2 transcode`; nil without loads.
+    package static func text(_ inFlight: [LoadError.Stage: Int]) -> String? {
+        let parts = all.compactMap { name in inFlight[name.stage].map { "\($0) \(name.name)" } }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 }

@@ -1,4 +1,5 @@
-import Concurrency
+package import Concurrency
+package import DiskCache
 package import JobQueue
 import Transcoder
 
@@ -112,4 +113,15 @@ package struct ReportSource {
         return PreviousRun(
             progress: before, changes: try await queue.reports.comparison(of: progress.id, with: before.id))
     }
+}
+
+/// The cache whose files a report, page or command reads.
+package struct CachePlace: Sendable {
+    package let store: any ImageStore
+    /// A directory cache's paths; nil for a bucket.
+    package let paths: CacheLayout?
+    /// Runs blocking file operations.
+    package let disk = ThreadPool(name: "cache", threads: 1)
+
+    package init(_ store: any ImageStore, paths: CacheLayout? = nil) { (self.store, self.paths) = (store, paths) }
 }

@@ -56,7 +56,7 @@ def count_problems(opened):
     forget_batch()
     opened.locator("nav .count").wait_for()
     go(opened, "health")
-    row = opened.locator("main tr", has_text="a batch is not closed")
+    row = opened.locator("main tr", has_text="a batch is not sealed")
     row.wait_for()
     opened.wait_for_function(ARE_COUNTED, arg=1)
     ask("SELECT larder.batch_seal('forgotten')")

@@ -53,7 +53,7 @@ struct ContractTests {
 
     @Test func `health reports a batch that was not sealed, after a day without new URLs`() async throws {
         let fixture = try await QueueFixture.make()
-        let found = "SELECT detail FROM larder.health WHERE what = 'a batch is not closed'"
+        let found = "SELECT detail FROM larder.health WHERE what = 'a batch is not sealed'"
         func age() async throws {
             try await fixture.sql("UPDATE larder_data.batch SET created_at = created_at - interval '25 h'")
             try await fixture.sql("UPDATE larder_data.batch_total SET folded_at = folded_at - interval '25 h'")

@@ -41,7 +41,7 @@ package struct HealthFinding: Sendable {
             "correct what the message says; until then the worker returns the jobs that it concerns unharmed",
         "workers were lost":
             "their jobs run again on other workers; find out why they ended: memory, kill -9, network",
-        "a batch is not closed": "its producer may have ended early: larder.batch_seal(batch) if no URLs follow",
+        "a batch is not sealed": "its producer may have ended early: larder.batch_seal(batch) if no URLs follow",
         "the counts of a batch cannot be added up": "report the error; the counts of other batches are not affected",
         "progress is slow": "see whether the maintenance task counts is late or fails",
         "the blocklist is large": "see larder.blocklist; larder.unblock_url() removes a URL",
