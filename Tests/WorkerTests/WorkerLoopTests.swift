@@ -35,7 +35,7 @@ struct WorkerLoopTests {
         throw .cancelled
     }
 
-    @Test func `a worker completes each job once and claims no more than its free slots`() async throws {
+    @Test func `a worker completes each job once, with at most as many loads at once as slots`() async throws {
         let queue = QueueInMemory(jobs: 30)
         let running = Locked((now: 0, most: 0))
         let summary = try await worker(queue, slots: 4) { url throws(LoadError) in

@@ -21,7 +21,7 @@ package protocol NameResolving: Sendable {
 /// Resolves names with name servers, without blocking, or with the system's resolver on threads. Answers are cached.
 ///
 /// Concurrent lookups of one name are shared and bounded in number. `SingleFlight` does not fit: a lookup cannot be
-/// cancelled, so it runs and counts even when nobody waits. With name servers, an unanswered name delays no other.
+/// cancelled, so it runs and counts even without a waiter. With name servers, an unanswered name does not delay others.
 /// `getaddrinfo` uses all of the system's sources but cannot be interrupted: its thread stays busy after the limit, and
 /// when all are busy, other names wait.
 package final class Resolver: NameResolving {
